@@ -3,24 +3,20 @@
 #
 #   tools/tidy.sh [BASE]     BASE: the commit to compare with; by default where this branch left main, or the commit before
 #
-# It needs a configured build/release (or TIDY_BUILD), whose compile commands it reads. TIDY_SECONDS (default 300) bounds the whole:
+# It configures build/tidy (or TIDY_BUILD), whose compile commands it reads: they name each file, while a build joins some. TIDY_SECONDS (default 300) bounds the whole:
 # what was not reached by then is counted, and the nightly preset, which looks at everything, will see it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${TIDY_SECONDS:-300}
-build=${TIDY_BUILD:-build/release}
+build=${TIDY_BUILD:-build/tidy}
 tool=$(command -v clang-tidy-14 || command -v clang-tidy || true)
 if [ -z "$tool" ]; then
   echo "tidy: clang-tidy is missing" >&2
   echo "  help: apt-get install clang-tidy-14" >&2
   exit 1
 fi
-if [ ! -f "$build/compile_commands.json" ]; then
-  echo "tidy: $build is not configured" >&2
-  echo "  help: cmake --preset release" >&2
-  exit 1
-fi
+cmake --preset release -B "$build" -DCAPSTAN_JOIN=OFF -DCAPSTAN_PRECOMPILE=OFF >/dev/null
 
 base=${1:-}
 if [ -z "$base" ]; then

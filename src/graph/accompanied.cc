@@ -12,8 +12,6 @@ namespace capstan {
 
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // What runs on the rows that a kernel has finished: a loop, then sums. Either may be null.
 class Behind {
  public:

@@ -31,8 +31,6 @@ constexpr int kSwap[] = {0, 2, 1, 3};
 constexpr int kPartsFirst[] = {2, 0, 3, 1, 4};
 constexpr int kPartsInside[] = {1, 3, 0, 2, 4};
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 class Heads {
  public:
   explicit Heads(Graph& graph) : graph_(graph), makers_(graph.values.size(), kNone), readers_(graph.values.size()) {

@@ -21,8 +21,6 @@ using Step = ExecutionPlan::Step;
 
 constexpr std::size_t kBefore = ~std::size_t{0};  // no step makes it
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool finishes_rows(const Step& step) { return step.group < 0 && has_flag(*step.node->op, kFinishesRows); }
 
 bool can_have_loop(const ExecutionPlan& plan, const Step& product, const Step& loop) {

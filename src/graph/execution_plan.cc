@@ -5,13 +5,6 @@
 
 namespace capstan {
 
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
-}  // namespace
-
 std::span<const Graph::Value> ExecutionPlan::inputs_of(const Step& step) const {
   return std::span(step_inputs).subspan(at(step.first_input), at(step.inputs));
 }

@@ -22,8 +22,6 @@ namespace {
 
 using Value = Graph::Value;
 
-std::size_t at(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 class Expansions {
  public:
   explicit Expansions(Graph& graph) : graph_(graph), instead_(graph.values.size()) {

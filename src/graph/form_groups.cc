@@ -72,7 +72,6 @@ class Grouping {
 
  private:
   static constexpr std::size_t kNobody = ~std::size_t{0};
-  static std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
   const Shape& shape_of(Graph::Value value) const { return graph_.values[at(value)].shape; }
   DType dtype_of(Graph::Value value) const { return graph_.values[at(value)].dtype; }
 

@@ -26,9 +26,6 @@ constexpr std::int64_t kBlockRows = 256;
 constexpr std::int64_t kNarrow = 256;
 constexpr std::int64_t kWorthSpreading = 16384;
 
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool elements_are_equal(const Tensor& constant) {
   const auto* bytes = static_cast<const char*>(host_elements(constant));
   const std::size_t size = size_of(constant.dtype());

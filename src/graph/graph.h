@@ -32,6 +32,10 @@ namespace capstan {
 class Backend;
 class Control;
 
+// Values, nodes and steps are counted by numbers that may be negative; vectors are not.
+inline std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }
+inline std::int32_t index(std::size_t place) { return static_cast<std::int32_t>(place); }
+
 struct Graph {
   // A position in `values`.
   using Value = std::int32_t;

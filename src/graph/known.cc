@@ -11,8 +11,6 @@ namespace {
 
 using Value = Graph::Value;
 
-std::size_t at(Value value) { return static_cast<std::size_t>(value); }
-
 }  // namespace
 
 bool reads_any(const Graph::Node& node, const std::vector<bool>& marked) {

@@ -30,9 +30,6 @@ using Place = ExecutionPlan::Place;
 using ValueState = ExecutionPlan::ValueState;
 using Border = ExecutionPlan::Border;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 std::optional<Layout> layout_of_step(const ExecutionPlan& plan, const Step& step) {
   if (step.group >= 0 || step.is_loop || step.renewed >= 0 || step.is_accompanied()) return std::nullopt;
   return layout_of_node(plan.graph, *step.node);

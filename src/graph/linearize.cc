@@ -7,9 +7,6 @@ namespace {
 
 using Step = ExecutionPlan::Step;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 void add_step(ExecutionPlan& plan, const Graph::Node& node) {
   Step step;
   step.node = &node;

@@ -38,9 +38,6 @@ constexpr std::size_t kMostFlips = 96;
 // An operand so many times smaller than what is computed from it is rather kept.
 constexpr std::size_t kSmall = 8;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 // A second run of a unit, as far as it is needed.
 struct Again {
   std::vector<std::size_t> nodes;

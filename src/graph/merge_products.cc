@@ -31,8 +31,6 @@ constexpr std::int64_t kLargeWork = 5'000'000;  // multiply-adds: too long to ga
 constexpr std::size_t kNear = 128;              // nodes in between
 constexpr std::size_t kMostProducts = 16;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 class Merging {
  public:
   explicit Merging(Graph& graph) : graph_(graph) { find_neighbours(); }

@@ -11,12 +11,6 @@
 
 namespace capstan {
 
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 // Passes look at constants of one element, so those of a device are brought to the host; a run has copies of its own.
 void read_numbers(Graph& graph) {
   for (Graph::ValueInfo& info : graph.values) {

@@ -13,9 +13,6 @@ using Step = ExecutionPlan::Step;
 using Place = ExecutionPlan::Place;
 using ValueState = ExecutionPlan::ValueState;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 // A variable may be updated where it lies if the step that computes its new value is the last to read the old one, and
 // reads each element before it writes it, and if nothing after it can fail: a run that fails changes nothing.
 bool can_be_in_place(const ExecutionPlan& plan, std::size_t i) {

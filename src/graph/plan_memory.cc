@@ -17,9 +17,6 @@ using Border = ExecutionPlan::Border;
 
 constexpr std::int32_t kMostTasks = ExecutionPlan::kMostTasks;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 // Whether an output may lie where an operand lies that dies in the step: if that is read through one operand only.
 bool can_inherit(const ExecutionPlan& plan, const Step& step, const std::vector<Graph::Value>& root, Graph::Value value,
                  std::size_t output) {

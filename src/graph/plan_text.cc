@@ -10,8 +10,6 @@ namespace {
 
 using Place = ExecutionPlan::Place;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::string name_of_node(const Graph::Node& node) {
   const std::optional<LoopOfOp> loop = loop_of(node);
   return loop && loop->input >= 0 ? "gradient(" + std::string(loop->op->name) + ")" : std::string(node.op->name);

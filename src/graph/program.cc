@@ -21,8 +21,6 @@ using detail::Block;
 
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // A variable's buffer is written where it lies if nobody else holds it.
 bool is_exclusive(const Block* block) {
   return block->refs.load(std::memory_order_acquire) == 1 &&

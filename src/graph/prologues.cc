@@ -18,8 +18,6 @@ using Step = ExecutionPlan::Step;
 // Instructions for an element that a further reader may spend.
 constexpr std::size_t kCheap = 24;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool can_run(const ExecutionPlan& plan, const Step& reader, const Step& loop) {
   if (reader.group >= 0 || !has_flag(*reader.node->op, kReadsRows) || reader.node->rerun != loop.node->rerun) {
     return false;

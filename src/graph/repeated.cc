@@ -12,12 +12,6 @@ namespace capstan {
 
 using detail::Block;
 
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 Program::Repeated::Repeated(const Program& program) : program_(program) {
   tables_.reset(program.take_spare());
   if (tables_ == nullptr || tables_->backend != nullptr) tables_ = program.make_tables(nullptr);

@@ -16,8 +16,6 @@ using Value = Graph::Value;
 // Numbers and shapes. Larger ones are broadcasts of these, which a run does better than it reads them from memory.
 constexpr std::int64_t kMostFolded = kMaxRank;
 
-std::size_t at(Value value) { return static_cast<std::size_t>(value); }
-
 }  // namespace
 
 Graph with_shapes(const Graph& generic, std::span<const Shape> arguments) {

@@ -68,7 +68,6 @@ class Simplifier final : public Expressions {
   }
 
  private:
-  static std::size_t at(Value value) { return static_cast<std::size_t>(value); }
   const Graph::ValueInfo& info(Value value) const { return graph_.values[at(value)]; }
 
   void replace(Value& value) const {

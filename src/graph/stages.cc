@@ -56,8 +56,6 @@ std::atomic<Stages> staging{Stages::kWorthwhile};
 
 constexpr std::int32_t kMostTasks = ExecutionPlan::kMostTasks;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // Sets of steps that wait for each other, in a row that grows.
 class Parts {
  public:

@@ -28,8 +28,6 @@ namespace {
 
 using Access = FusedLoop::Access;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t kTile = 512;  // elements
 constexpr std::size_t kMostNodes = 100;
 

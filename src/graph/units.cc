@@ -10,9 +10,6 @@ namespace {
 
 using Value = Graph::Value;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 }  // namespace
 
 void add_once(std::vector<Value>& values, Value value) {

@@ -9,9 +9,6 @@ using Place = ExecutionPlan::Place;
 using Step = ExecutionPlan::Step;
 using ValueState = ExecutionPlan::ValueState;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
 }  // namespace
 
 void find_users(ExecutionPlan& plan) {

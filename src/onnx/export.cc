@@ -13,8 +13,6 @@ namespace capstan::onnx {
 
 namespace {
 
-std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
-
 // Ops that give the elements of what they are given in another form, so that a weight stays one.
 constexpr std::string_view kViews[] = {"cast", "expand_dims", "reshape", "squeeze", "transpose"};
 // Ops that give what they are given.

@@ -18,7 +18,7 @@ constexpr int kCells = 30;
 constexpr double kRedrawSeconds = 0.1;
 
 // "7s", "1:07", "2:01:07".
-std::string duration(double seconds) {
+std::string clock_time(double seconds) {
   const long s = std::lround(seconds);
   char text[40];
   if (s < 60) {
@@ -55,9 +55,9 @@ struct ProgressBar::State {
     std::snprintf(numbers, sizeof numbers, "] %.1f/s ", rate);
     text += numbers;
     if (is_finished || done == 0 || total < 0) {
-      text += duration(elapsed);
+      text += clock_time(elapsed);
     } else {
-      text += "ETA " + duration(static_cast<double>(total - done) / rate);
+      text += "ETA " + clock_time(static_cast<double>(total - done) / rate);
     }
     return message.empty() ? text : text + " " + message;
   }

@@ -18,8 +18,6 @@ namespace capstan {
 
 namespace {
 
-std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
-
 // Every item has its own draws.
 bool differs_by_itself(const OpDef& op) { return has_flag(op, kStateful) && !has_flag(op, kSameForItems); }
 

@@ -24,7 +24,7 @@ namespace capstan {
 
 namespace {
 
-using Function = Equation::Function;
+using EquationFunction = Equation::Function;
 
 // NaN if there is one.
 double largest_magnitude(const Tensor& x) {
@@ -43,7 +43,7 @@ struct Linearized {
   Tensor value;
 
   // The copy is made before the tape, which would take it for a result of its own if an outer one records it.
-  Linearized(const Function& f, const Tensor& x, const Parameters& parameters)
+  Linearized(const EquationFunction& f, const Tensor& x, const Parameters& parameters)
       : at(identity(x)), tape({.persistent = true, .watch_accessed_variables = false}) {
     const AsBefore before(parameters.all_held, !is_symbolic(at.block()));
     tape.watch(at);
@@ -85,7 +85,7 @@ class FixedPoint final : public Iterated {
  public:
   explicit FixedPoint(const ImplicitOptions& options) : Iterated(EquationKind::kFixedPoint, options) {}
 
-  Tensor find(const Function& f, const Tensor& start) const override {
+  Tensor find(const EquationFunction& f, const Tensor& start) const override {
     const double allowed = tolerance(start.dtype());
     Tensor x = start;
     double change = HUGE_VAL;
@@ -102,7 +102,7 @@ class FixedPoint final : public Iterated {
     }
     return x;
   }
-  std::vector<Tensor> gradients(const Function& f, const Parameters& parameters, const Tensor& solution,
+  std::vector<Tensor> gradients(const EquationFunction& f, const Parameters& parameters, const Tensor& solution,
                                 const Tensor& g) const override {
     const auto linearized = std::make_shared<Linearized>(f, solution, parameters);
     const Tensor u =
@@ -120,7 +120,7 @@ class Root final : public Iterated {
  public:
   explicit Root(const ImplicitOptions& options) : Iterated(EquationKind::kRoot, options) {}
 
-  Tensor find(const Function& f, const Tensor& start) const override {
+  Tensor find(const EquationFunction& f, const Tensor& start) const override {
     const double allowed = tolerance(start.dtype());
     const std::int64_t n = start.size();
     Tensor x = start;
@@ -149,7 +149,7 @@ class Root final : public Iterated {
     }
     return x;
   }
-  std::vector<Tensor> gradients(const Function& f, const Parameters& parameters, const Tensor& solution,
+  std::vector<Tensor> gradients(const EquationFunction& f, const Parameters& parameters, const Tensor& solution,
                                 const Tensor& g) const override {
     Linearized at(f, solution, parameters);
     const Tensor u = reshape_like(solved(at.jacobian(), reshape(-g, {g.size(), 1}), true), at.value);
@@ -158,7 +158,7 @@ class Root final : public Iterated {
 };
 
 // As equations call functions.
-Function of_one(const std::function<Tensor(const Tensor&)>& f) {
+EquationFunction of_one(const std::function<Tensor(const Tensor&)>& f) {
   if (f == nullptr) return nullptr;
   return [f](std::span<const Tensor> arguments) { return f(arguments[0]); };
 }

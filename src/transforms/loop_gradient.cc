@@ -17,8 +17,6 @@ namespace capstan {
 
 namespace {
 
-std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
-
 // Whether what a node gives costs about as much to compute again as to read.
 bool is_light(const Graph::Node& node) {
   if (node.renew || control_of(*node.op, node.attributes) != nullptr) return false;

@@ -20,7 +20,7 @@ namespace capstan {
 
 namespace {
 
-using Function = Equation::Function;
+using EquationFunction = Equation::Function;
 using State = std::vector<Tensor>;
 using Field = std::function<State(double, const State&)>;
 
@@ -131,7 +131,7 @@ class Odeint final : public Equation {
     return stacked_shape(static_cast<std::int64_t>(times_.size()), start);
   }
 
-  Tensor find(const Function& f, const Tensor& start) const override {
+  Tensor find(const EquationFunction& f, const Tensor& start) const override {
     const Field field = [&](double t, const State& y) {
       Tensor slope = slope_of(f, t, y[0]);
       check(slope, start);
@@ -145,7 +145,7 @@ class Odeint final : public Equation {
     return stack(found);
   }
 
-  std::vector<Tensor> gradients(const Function& f, const Parameters& parameters, const Tensor& solution,
+  std::vector<Tensor> gradients(const EquationFunction& f, const Parameters& parameters, const Tensor& solution,
                                 const Tensor& g) const override {
     const Field field = [&](double t, const State& state) {
       const Tensor y = identity(state[0]);
@@ -185,7 +185,7 @@ class Odeint final : public Equation {
     numbers.insert(numbers.end(), times.begin(), times.end());
     return numbers;
   }
-  static Tensor slope_of(const Function& f, double t, const Tensor& y) {
+  static Tensor slope_of(const EquationFunction& f, double t, const Tensor& y) {
     const Tensor arguments[] = {scalar(t, y.dtype()), y};
     return f(arguments);
   }
@@ -203,7 +203,7 @@ Tensor odeint(const std::function<Tensor(const Tensor&, const Tensor&)>& f, cons
   CAPSTAN_CHECK(options.relative >= 0 && options.absolute >= 0 && options.relative + options.absolute > 0, ValueError,
                 "odeint: the errors allowed are relative ", options.relative, " and absolute ", options.absolute);
   if (y0.has_value() && y0.dtype() == DType::kFloat32) options.relative = std::max(options.relative, 1e-6);
-  Function of_both;
+  EquationFunction of_both;
   if (f != nullptr) of_both = [f](std::span<const Tensor> arguments) { return f(arguments[0], arguments[1]); };
   const DType dtype = y0.has_value() ? y0.dtype() : DType::kFloat64;
   return solution_of(std::make_shared<Odeint>(times, options), of_both, {scalar(times[0], dtype), y0});

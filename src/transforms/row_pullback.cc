@@ -14,8 +14,6 @@ namespace capstan {
 
 namespace {
 
-std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
-
 // What every value of the pullback is, and how each op runs on one example.
 class Plan {
  public:

@@ -1,6 +1,6 @@
 # A libFuzzer program for each reader: NAME_fuzzer, in build/fuzz/tests. Only what parses is compiled here, and instrumented;
 # the rest is the library of another build, which would take half an hour and is not looked at. Of two objects with the
-# same functions the linker takes the one that is named, not that of the library.
+# same functions the linker takes those of the one that is named, not those of the library.
 set(CAPSTAN_FUZZ_CORE ${PROJECT_SOURCE_DIR}/build/release/libcapstan.a CACHE FILEPATH
   "The static library capstan that the fuzzers are linked with")
 set(parsers_in_core core/attributes.cc core/json.cc train/config.cc train/functional.cc train/input_shape.cc train/model_config.cc
@@ -25,7 +25,7 @@ foreach(row IN LISTS rows)
   string(REGEX REPLACE "^    {\"([a-z0-9_]+)\".*" "\\1" name ${row})
   add_executable(${name}_fuzzer EXCLUDE_FROM_ALL
     $<TARGET_OBJECTS:fuzzer_objects> $<TARGET_OBJECTS:fuzzed_core> ${instrumented_objects})
-  target_link_options(${name}_fuzzer PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_options(${name}_fuzzer PRIVATE -fsanitize=fuzzer,address,undefined -Wl,-z,muldefs)
   set_target_properties(${name}_fuzzer PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${name}_fuzzer PRIVATE ${CAPSTAN_FUZZ_CORE} zip png jpeg z Threads::Threads)
   add_dependencies(fuzzers ${name}_fuzzer)

@@ -77,8 +77,8 @@ Range range_of(const TensorRef& tensor) {
   return range;
 }
 
-bool is_finite(const TensorRef& tensor) {
-  if (is_on_device(tensor.block())) return is_finite(copy_to_host(tensor));
+bool holds_finite(const TensorRef& tensor) {
+  if (is_on_device(tensor.block())) return holds_finite(copy_to_host(tensor));
   const void* const data = tensor.block()->data;
   const std::int64_t n = tensor.size();
   if (tensor.dtype() == DType::kFloat32) return all_finite(static_cast<const float*>(data), n);
@@ -108,7 +108,7 @@ class Guard final : public Observer {
   void record(const ObservedCall& call) override {
     if (context.rule != nullptr) return;
     for (const Tensor& output : call.outputs) {
-      if (is_readable(output) && !is_finite(output)) fail(call, output);
+      if (is_readable(output) && !holds_finite(output)) fail(call, output);
     }
   }
   void record(const CustomCall&) override {}  // its ops have been seen
@@ -135,7 +135,7 @@ constinit Guard guard;
 bool numbers_are_checked() { return context.guard == &guard; }
 
 void check_gradient_of(const OpDef& op, std::size_t input, const TensorRef& cotangent, const TensorRef& gradient) {
-  if (!is_readable(gradient) || is_finite(gradient)) return;
+  if (!is_readable(gradient) || holds_finite(gradient)) return;
   throw ValueError(
       detail::join("check_numerics: the gradient of ", op.name, " by argument ", input, " holds ", counts(gradient)) +
       line("gradient", gradient) + line("cotangent of the result", cotangent) + call_site());

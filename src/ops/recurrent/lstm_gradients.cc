@@ -54,7 +54,7 @@ Steps check_coefficients(const Call& call, int fewest, int more) {
   return s;
 }
 
-void infer_gradients(const Call& call, OutputSpecs& outputs) {
+void infer_lstm_gradients(const Call& call, OutputSpecs& outputs) {
   const Steps s = check_coefficients(call, 6, 2);
   const Shape states = {s.batch, s.steps, s.units};
   check_input(call, 4, "dh", states);
@@ -70,7 +70,7 @@ void infer_gradients(const Call& call, OutputSpecs& outputs) {
   for (int i = 0; i < 2; ++i) outputs.add(dtype, {s.batch, kept, s.units});
 }
 
-void run_gradients(const Call& call, std::span<Tensor> outputs) {
+void run_lstm_gradients(const Call& call, std::span<Tensor> outputs) {
   const bool keep = call.attributes<LstmGradientAttributes>().keep;
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
     const WideInput<T> gates(call.input(0)), cells(call.input(1)), u(call.input(2)), c(call.input(3)),
@@ -86,7 +86,7 @@ void run_gradients(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-void infer_tangents(const Call& call, OutputSpecs& outputs) {
+void infer_lstm_tangents(const Call& call, OutputSpecs& outputs) {
   const Steps s = check_coefficients(call, 8, 2);
   const Shape states = {s.batch, s.steps, s.units};
   check_input(call, 4, "tz", call.input(0).shape());
@@ -102,7 +102,7 @@ void infer_tangents(const Call& call, OutputSpecs& outputs) {
   for (int i = 0; i < 2; ++i) outputs.add(dtype, states);
 }
 
-void run_tangents(const Call& call, std::span<Tensor> outputs) {
+void run_lstm_tangents(const Call& call, std::span<Tensor> outputs) {
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
     const WideInput<T> gates(call.input(0)), cells(call.input(1)), u(call.input(2)), c(call.input(3)),
         tz(call.input(4)), th(call.input(5)), tc(call.input(6));
@@ -140,7 +140,7 @@ void run_tangents(const Call& call, std::span<Tensor> outputs) {
   cotangents[3] = first_step(of_before);
 }
 
-[[gnu::cold]] void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
+[[gnu::cold]] void vjp_lstm_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor &gates = call.input(0), &cells = call.input(1), &u = call.input(2), &first_cell = call.input(3),
                &dh = call.input(4), &mask = call.input(5);
   const Tensor &tz = call.cotangent(0), &tfirst_h = call.cotangent(1), &tfirst_cell = call.cotangent(2);
@@ -159,7 +159,7 @@ void run_tangents(const Call& call, std::span<Tensor> outputs) {
   cotangents[4] = std::move(ahead.h);
 }
 
-[[gnu::cold]] void vjp_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
+[[gnu::cold]] void vjp_lstm_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
   const LstmGradients back =
       lstm_gradients(call.input(0), call.input(1), call.input(2), call.input(3), call.cotangent(2), call.input(7),
                      call.cotangent(1), call.cotangent(0), true);
@@ -174,7 +174,7 @@ void run_tangents(const Call& call, std::span<Tensor> outputs) {
   }
 }
 
-LstmGradients gradients_of(std::span<Operand> inputs, bool keep) {
+LstmGradients lstm_gradients_of(std::span<Operand> inputs, bool keep) {
   const LstmGradientAttributes attributes{keep};
   std::vector<Tensor> o = apply_all(kLstmGradients, inputs, &attributes);
   return {std::move(o[0]), std::move(o[1]), std::move(o[2]), std::move(o[3]), std::move(o[4])};
@@ -194,10 +194,10 @@ constinit const OpDef kLstmGradients = {
     .outputs = 5,
     .input_names = "gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added",
     .attributes = &kLstmGradientAttributes,
-    .infer = infer_gradients,
-    .kernel = run_gradients,
+    .infer = infer_lstm_gradients,
+    .kernel = run_lstm_gradients,
     .saves = {.inputs = 1},
-    .vjp = vjp_gradients,
+    .vjp = vjp_lstm_gradients,
     .batch = batch_sequences<2, 5>,
 };
 
@@ -208,22 +208,22 @@ constinit const OpDef kLstmTangents = {
     .arity = kVariadic,
     .outputs = 3,
     .input_names = "gates, cells, recurrent_kernel, first_cell, tz, tfirst_h, tfirst_cell, mask, added_cells, added_h",
-    .infer = infer_tangents,
-    .kernel = run_tangents,
+    .infer = infer_lstm_tangents,
+    .kernel = run_lstm_tangents,
     .saves = {.inputs = 1, .outputs = 7},
-    .vjp = vjp_tangents,
+    .vjp = vjp_lstm_tangents,
     .batch = batch_sequences<2, 7>,
 };
 
 LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand dh,
                              Operand mask, bool keep) {
   Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, dh, mask};
-  return gradients_of(inputs, keep);
+  return lstm_gradients_of(inputs, keep);
 }
 LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand dh,
                              Operand mask, Operand dcells, Operand added, bool keep) {
   Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added};
-  return gradients_of(inputs, keep);
+  return lstm_gradients_of(inputs, keep);
 }
 
 LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand tz,

@@ -9,7 +9,7 @@ namespace capstan {
 namespace callbacks {
 
 namespace {
-constexpr std::string_view kModes[] = {"auto", "min", "max"};
+constexpr std::string_view kStoppingModes[] = {"auto", "min", "max"};
 }
 
 std::span<const OptionField> EarlyStoppingOptions::fields() {
@@ -18,7 +18,7 @@ std::span<const OptionField> EarlyStoppingOptions::fields() {
                                         option<&O::min_delta>("min_delta"),
                                         option<&O::patience>("patience").at_least(0),
                                         option<&O::verbose>("verbose"),
-                                        option<&O::mode>("mode").one_of(kModes),
+                                        option<&O::mode>("mode").one_of(kStoppingModes),
                                         option<&O::baseline>("baseline"),
                                         option<&O::restore_best_weights>("restore_best_weights"),
                                         option<&O::start_from_epoch>("start_from_epoch").at_least(0)};

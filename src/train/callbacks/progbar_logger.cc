@@ -9,9 +9,9 @@ namespace capstan {
 
 namespace {
 
-class Body final : public CallbackBody {
+class ProgbarBody final : public CallbackBody {
  public:
-  explicit Body(const callbacks::ProgbarLoggerOptions& options) : bar_options_{.stateless_metrics = {{}}} {
+  explicit ProgbarBody(const callbacks::ProgbarLoggerOptions& options) : bar_options_{.stateless_metrics = {{}}} {
     bar_options_.clock = options.clock;
     bar_options_.print = options.print;
   }
@@ -83,14 +83,14 @@ class Body final : public CallbackBody {
 
 std::vector<Callback> detail::with_progress(std::vector<Callback> callbacks, int verbose) {
   const bool has_one = std::any_of(callbacks.begin(), callbacks.end(), [](const Callback& callback) {
-    return dynamic_cast<const Body*>(callback.body().get()) != nullptr;
+    return dynamic_cast<const ProgbarBody*>(callback.body().get()) != nullptr;
   });
   if (verbose != 0 && !has_one) callbacks.push_back(capstan::callbacks::ProgbarLogger());
   return callbacks;
 }
 
 namespace callbacks {
-ProgbarLogger::ProgbarLogger(const ProgbarLoggerOptions& options) : Callback(std::make_shared<Body>(options)) {}
+ProgbarLogger::ProgbarLogger(const ProgbarLoggerOptions& options) : Callback(std::make_shared<ProgbarBody>(options)) {}
 }  // namespace callbacks
 
 }  // namespace capstan

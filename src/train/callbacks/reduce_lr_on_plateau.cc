@@ -10,7 +10,7 @@ namespace capstan {
 namespace callbacks {
 
 namespace {
-constexpr std::string_view kModes[] = {"auto", "min", "max"};
+constexpr std::string_view kPlateauModes[] = {"auto", "min", "max"};
 }
 
 std::span<const OptionField> ReduceLROnPlateauOptions::fields() {
@@ -19,7 +19,7 @@ std::span<const OptionField> ReduceLROnPlateauOptions::fields() {
                                         option<&O::factor>("factor"),
                                         option<&O::patience>("patience").at_least(0),
                                         option<&O::verbose>("verbose"),
-                                        option<&O::mode>("mode").one_of(kModes),
+                                        option<&O::mode>("mode").one_of(kPlateauModes),
                                         option<&O::min_delta>("min_delta"),
                                         option<&O::cooldown>("cooldown").at_least(0),
                                         option<&O::min_lr>("min_lr").at_least(0)};

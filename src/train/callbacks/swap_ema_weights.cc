@@ -7,9 +7,9 @@ namespace capstan::callbacks {
 
 namespace {
 
-class Body final : public CallbackBody {
+class SwapBody final : public CallbackBody {
  public:
-  explicit Body(bool swap_on_epoch) : swap_on_epoch_(swap_on_epoch) {}
+  explicit SwapBody(bool swap_on_epoch) : swap_on_epoch_(swap_on_epoch) {}
 
   void on_epoch_end(std::int64_t, Logs&) override {
     if (swap_on_epoch_) swap(true);
@@ -43,6 +43,6 @@ class Body final : public CallbackBody {
 
 }  // namespace
 
-SwapEMAWeights::SwapEMAWeights(bool swap_on_epoch) : Callback(std::make_shared<Body>(swap_on_epoch)) {}
+SwapEMAWeights::SwapEMAWeights(bool swap_on_epoch) : Callback(std::make_shared<SwapBody>(swap_on_epoch)) {}
 
 }  // namespace capstan::callbacks

@@ -10,7 +10,7 @@ namespace capstan::layers {
 
 namespace {
 
-constexpr char kNames[][8] = {"Conv1D", "Conv2D", "Conv3D"};
+constexpr char kConvNames[][8] = {"Conv1D", "Conv2D", "Conv3D"};
 
 template <std::size_t N>
 struct ConvConfig : ConvOptions<N> {
@@ -34,7 +34,7 @@ class ConvBody final : public detail::KernelLayer<ConvBody<N>, ConvConfig<N>> {
   using Base = detail::KernelLayer<ConvBody<N>, ConvConfig<N>>;
 
  public:
-  static constexpr const char* kName = kNames[N - 1];
+  static constexpr const char* kName = kConvNames[N - 1];
   static constexpr char kText[] = "A convolution, a bias and an activation.";
   explicit ConvBody(const ConvConfig<N>& given)
       : Base(given),

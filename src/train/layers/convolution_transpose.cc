@@ -16,7 +16,7 @@ namespace capstan::layers {
 
 namespace {
 
-constexpr char kNames[][16] = {"Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"};
+constexpr char kTransposeNames[][16] = {"Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"};
 
 // Along one axis.
 struct TransposedAxis {
@@ -50,7 +50,7 @@ class TransposeBody final : public detail::KernelLayer<TransposeBody<N>, Transpo
   using Base = detail::KernelLayer<TransposeBody<N>, TransposeConfig<N>>;
 
  public:
-  static constexpr const char* kName = kNames[N - 1];
+  static constexpr const char* kName = kTransposeNames[N - 1];
   static constexpr char kText[] = "The transpose of a convolution, a bias and an activation.";
   explicit TransposeBody(const TransposeConfig<N>& given)
       : Base(given), is_first_(given.data_format == "channels_first"), is_same_(given.padding == "same") {

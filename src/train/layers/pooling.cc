@@ -9,8 +9,8 @@ namespace capstan::layers {
 
 namespace {
 
-constexpr char kNames[][3][17] = {{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"},
-                                  {"MaxPooling1D", "MaxPooling2D", "MaxPooling3D"}};
+constexpr char kPoolingNames[][3][17] = {{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"},
+                                         {"MaxPooling1D", "MaxPooling2D", "MaxPooling3D"}};
 
 template <std::size_t N>
 struct PoolConfig : PoolingOptions<N> {
@@ -35,7 +35,7 @@ PoolConfig<N> with_strides(PoolConfig<N> config) {
 template <std::size_t N, bool IsMax>
 class PoolBody final : public ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>> {
  public:
-  static constexpr const char* kName = kNames[IsMax][N - 1];
+  static constexpr const char* kName = kPoolingNames[IsMax][N - 1];
   static constexpr const char* kText = IsMax ? "The largest element of each window." : "The mean of each window.";
   explicit PoolBody(const PoolConfig<N>& given)
       : ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>>(with_strides(given)),

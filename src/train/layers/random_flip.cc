@@ -8,14 +8,14 @@ namespace capstan::layers {
 
 namespace {
 
-constexpr std::string_view kModes[] = {"horizontal", "vertical", "horizontal_and_vertical"};
+constexpr std::string_view kDirections[] = {"horizontal", "vertical", "horizontal_and_vertical"};
 
 struct RandomFlipConfig : RandomPlaceOptions {
   std::string mode = "horizontal_and_vertical";
   static std::span<const OptionField> fields() {
     using O = RandomFlipConfig;
     static constexpr auto all =
-        with_layer_options<O>({option<&O::mode>("mode").one_of(kModes), option<&O::seed, O>("seed"),
+        with_layer_options<O>({option<&O::mode>("mode").one_of(kDirections), option<&O::seed, O>("seed"),
                                option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
     return all;
   }

@@ -14,7 +14,7 @@ namespace capstan::layers {
 
 namespace {
 
-constexpr std::string_view kModes[] = {"log", "magnitude", "psd", "real", "imag", "angle", "stft"};
+constexpr std::string_view kSpectra[] = {"log", "magnitude", "psd", "real", "imag", "angle", "stft"};
 constexpr std::string_view kWindows[] = {"hann", "hamming"};
 constexpr std::string_view kScalings[] = {"density", "spectrum"};
 // What magnitudes and powers are at least.
@@ -24,7 +24,7 @@ struct STFTSpectrogramConfig : STFTSpectrogramOptions {
   static std::span<const OptionField> fields() {
     using O = STFTSpectrogramConfig;
     static constexpr auto all = with_layer_options<O>(
-        {option<&O::mode, O>("mode").one_of(kModes), option<&O::frame_length, O>("frame_length").at_least(2),
+        {option<&O::mode, O>("mode").one_of(kSpectra), option<&O::frame_length, O>("frame_length").at_least(2),
          option<&O::frame_step, O>("frame_step").at_least(1), option<&O::fft_length, O>("fft_length").at_least(2),
          option<&O::window, O>("window").one_of(kWindows), option<&O::periodic, O>("periodic"),
          option<&O::scaling, O>("scaling").one_of(kScalings),

@@ -118,7 +118,7 @@ class StringLookupBody final : public ConfiguredLayer<StringLookupBody, StringLo
   }
 };
 
-StringLookupBody& body_of(LayerBase& layer) { return static_cast<StringLookupBody&>(layer); }
+StringLookupBody& lookup_body(LayerBase& layer) { return static_cast<StringLookupBody&>(layer); }
 
 }  // namespace
 
@@ -126,39 +126,39 @@ StringLookup::StringLookup(const StringLookupOptions& options)
     : Layer(std::make_shared<StringLookupBody>(StringLookupConfig{options})) {}
 StringLookup StringLookup::of(const Layer& layer) { return StringLookup(detail::body_as<StringLookupBody>(layer)); }
 
-Tensor StringLookup::operator()(const Texts& texts) const { return body_of(body()).look_up(texts); }
-Texts StringLookup::to_texts(const Tensor& indices) const { return body_of(body()).to_texts(indices); }
+Tensor StringLookup::operator()(const Texts& texts) const { return lookup_body(body()).look_up(texts); }
+Texts StringLookup::to_texts(const Tensor& indices) const { return lookup_body(body()).to_texts(indices); }
 
 void StringLookup::adapt(const Texts& data) const {
   reset_state();
   if (data.rank() == 1) {
-    for (const std::string& text : data.values()) body_of(body()).vocabulary.count({&text, 1});
+    for (const std::string& text : data.values()) lookup_body(body()).vocabulary.count({&text, 1});
   } else {
     update_state(data);
   }
   finalize_state();
 }
 void StringLookup::reset_state() const {
-  body_of(body()).vocabulary.check_learns(name());
-  body_of(body()).vocabulary.reset();
+  lookup_body(body()).vocabulary.check_learns(name());
+  lookup_body(body()).vocabulary.reset();
 }
 void StringLookup::update_state(const Texts& data) const {
-  body_of(body()).vocabulary.check_learns(name());
-  for (std::size_t i = 0; i < data.row_count(); ++i) body_of(body()).vocabulary.count(data.row(i));
+  lookup_body(body()).vocabulary.check_learns(name());
+  for (std::size_t i = 0; i < data.row_count(); ++i) lookup_body(body()).vocabulary.count(data.row(i));
 }
 void StringLookup::finalize_state() const {
-  body_of(body()).vocabulary.check_learns(name());
-  body_of(body()).vocabulary.finish(name());
+  lookup_body(body()).vocabulary.check_learns(name());
+  lookup_body(body()).vocabulary.finish(name());
 }
 
 void StringLookup::set_vocabulary(const std::vector<std::string>& vocabulary,
                                   const std::vector<double>& idf_weights) const {
-  body_of(body()).vocabulary.set(vocabulary, idf_weights);
+  lookup_body(body()).vocabulary.set(vocabulary, idf_weights);
 }
 std::vector<std::string> StringLookup::get_vocabulary(bool include_special_tokens) const {
-  return body_of(body()).vocabulary.all(include_special_tokens);
+  return lookup_body(body()).vocabulary.all(include_special_tokens);
 }
-std::int64_t StringLookup::vocabulary_size() const { return body_of(body()).vocabulary.size(); }
+std::int64_t StringLookup::vocabulary_size() const { return lookup_body(body()).vocabulary.size(); }
 
 }  // namespace layers
 

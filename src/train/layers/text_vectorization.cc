@@ -13,8 +13,8 @@ namespace capstan::layers {
 namespace {
 
 constexpr std::string_view kStandardizations[] = {"lower_and_strip_punctuation", "lower", "strip_punctuation"},
-                           kSplits[] = {"whitespace", "character"}, kModes[] = {"int", "multi_hot", "count", "tf_idf"},
-                           kEncodings[] = {"utf-8"};
+                           kSplits[] = {"whitespace", "character"},
+                           kTextModes[] = {"int", "multi_hot", "count", "tf_idf"}, kTextEncodings[] = {"utf-8"};
 
 struct TextVectorizationConfig : TextVectorizationOptions {
   InputShape input_shape;
@@ -28,11 +28,11 @@ struct TextVectorizationConfig : TextVectorizationOptions {
     static constexpr auto all = with_layer_options<O>(
         {option<&O::max_tokens, O>("max_tokens"), option<&O::standardize, O>("standardize"),
          option<&O::split, O>("split"), option<&O::ngrams, O>("ngrams"),
-         option<&O::output_mode, O>("output_mode").one_of(kModes),
+         option<&O::output_mode, O>("output_mode").one_of(kTextModes),
          option<&O::output_sequence_length, O>("output_sequence_length").at_least(0),
          option<&O::pad_to_max_tokens, O>("pad_to_max_tokens"), option<&O::sparse>("sparse"),
          option<&O::ragged>("ragged"), option<&O::vocabulary, O>("vocabulary"),
-         option<&O::idf_weights, O>("idf_weights"), option<&O::encoding>("encoding").one_of(kEncodings),
+         option<&O::idf_weights, O>("idf_weights"), option<&O::encoding>("encoding").one_of(kTextEncodings),
          option<&O::vocabulary_size>("vocabulary_size")});
     return all;
   }
@@ -171,7 +171,7 @@ class TextVectorizationBody final : public ConfiguredLayer<TextVectorizationBody
   TextSplitting split_;
 };
 
-TextVectorizationBody& body_of(LayerBase& layer) { return static_cast<TextVectorizationBody&>(layer); }
+TextVectorizationBody& vectorization_body(LayerBase& layer) { return static_cast<TextVectorizationBody&>(layer); }
 
 }  // namespace
 
@@ -181,7 +181,7 @@ TextVectorization TextVectorization::of(const Layer& layer) {
   return TextVectorization(detail::body_as<TextVectorizationBody>(layer));
 }
 
-Tensor TextVectorization::operator()(const Texts& texts) const { return body_of(body()).vectorize(texts); }
+Tensor TextVectorization::operator()(const Texts& texts) const { return vectorization_body(body()).vectorize(texts); }
 
 void TextVectorization::adapt(const Texts& data) const {
   reset_state();
@@ -191,23 +191,23 @@ void TextVectorization::adapt(const Texts& data) const {
   finalize_state();
 }
 void TextVectorization::reset_state() const {
-  body_of(body()).vocabulary.check_learns(name());
-  body_of(body()).vocabulary.reset();
+  vectorization_body(body()).vocabulary.check_learns(name());
+  vectorization_body(body()).vocabulary.reset();
 }
-void TextVectorization::update_state(const Texts& data) const { body_of(body()).count(data); }
+void TextVectorization::update_state(const Texts& data) const { vectorization_body(body()).count(data); }
 void TextVectorization::finalize_state() const {
-  body_of(body()).vocabulary.check_learns(name());
-  body_of(body()).vocabulary.finish(name());
+  vectorization_body(body()).vocabulary.check_learns(name());
+  vectorization_body(body()).vocabulary.finish(name());
 }
 
 void TextVectorization::set_vocabulary(const std::vector<std::string>& vocabulary,
                                        const std::vector<double>& idf_weights) const {
-  body_of(body()).vocabulary.set(vocabulary, idf_weights);
+  vectorization_body(body()).vocabulary.set(vocabulary, idf_weights);
 }
 std::vector<std::string> TextVectorization::get_vocabulary(bool include_special_tokens) const {
-  return body_of(body()).vocabulary.all(include_special_tokens);
+  return vectorization_body(body()).vocabulary.all(include_special_tokens);
 }
-std::int64_t TextVectorization::vocabulary_size() const { return body_of(body()).vocabulary.size(); }
+std::int64_t TextVectorization::vocabulary_size() const { return vectorization_body(body()).vocabulary.size(); }
 
 }  // namespace capstan::layers
 

@@ -77,7 +77,7 @@ struct BinaryFormula final : LossFormula<BinaryFormula, CrossentropyLossOptions>
   }
 };
 
-struct FocalFormula final : LossFormula<FocalFormula, BinaryFocalCrossentropyLossOptions> {
+struct BinaryFocalFormula final : LossFormula<BinaryFocalFormula, BinaryFocalCrossentropyLossOptions> {
   using LossFormula::LossFormula;
   static constexpr std::string_view kName = "BinaryFocalCrossentropy";
   static constexpr std::string_view kText = "Cross entropy of yes-or-no labels, mostly of the badly predicted ones.";
@@ -94,11 +94,11 @@ BinaryCrossentropy::BinaryCrossentropy(const CrossentropyLossOptions& options, s
     : Loss(std::make_shared<BinaryFormula>(options), name) {}
 BinaryFocalCrossentropy::BinaryFocalCrossentropy(const BinaryFocalCrossentropyLossOptions& options,
                                                  std::string_view name)
-    : Loss(std::make_shared<FocalFormula>(options), name) {}
+    : Loss(std::make_shared<BinaryFocalFormula>(options), name) {}
 
 }  // namespace losses
 
 const ClassInfo& detail::binary_crossentropy_loss() { return losses::BinaryFormula::info(); }
-const ClassInfo& detail::binary_focal_crossentropy_loss() { return losses::FocalFormula::info(); }
+const ClassInfo& detail::binary_focal_crossentropy_loss() { return losses::BinaryFocalFormula::info(); }
 
 }  // namespace capstan

@@ -63,7 +63,7 @@ struct CategoricalFormula final : LossFormula<CategoricalFormula, CrossentropyLo
   }
 };
 
-struct FocalFormula final : LossFormula<FocalFormula, CategoricalFocalCrossentropyLossOptions> {
+struct CategoricalFocalFormula final : LossFormula<CategoricalFocalFormula, CategoricalFocalCrossentropyLossOptions> {
   using LossFormula::LossFormula;
   static constexpr std::string_view kName = "CategoricalFocalCrossentropy";
   static constexpr std::string_view kText = "Cross entropy of probabilities, mostly of the badly predicted ones.";
@@ -79,11 +79,11 @@ CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyLossOptions& 
     : Loss(std::make_shared<CategoricalFormula>(options), name) {}
 CategoricalFocalCrossentropy::CategoricalFocalCrossentropy(const CategoricalFocalCrossentropyLossOptions& options,
                                                            std::string_view name)
-    : Loss(std::make_shared<FocalFormula>(options), name) {}
+    : Loss(std::make_shared<CategoricalFocalFormula>(options), name) {}
 
 }  // namespace losses
 
 const ClassInfo& detail::categorical_crossentropy_loss() { return losses::CategoricalFormula::info(); }
-const ClassInfo& detail::categorical_focal_crossentropy_loss() { return losses::FocalFormula::info(); }
+const ClassInfo& detail::categorical_focal_crossentropy_loss() { return losses::CategoricalFocalFormula::info(); }
 
 }  // namespace capstan

@@ -48,7 +48,7 @@ Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
 
 namespace {
 
-struct Squared {
+struct SquaredError {
   static constexpr std::string_view kName = "MeanSquaredError", kText = "The mean of squared differences.";
   static constexpr auto kFunction = mean_squared_error;
 };
@@ -84,7 +84,7 @@ struct Divergence {
 using detail::FunctionLoss;
 
 MeanSquaredError::MeanSquaredError(const LossOptions& options, std::string_view name)
-    : Loss(FunctionLoss<Squared>::make(options), name) {}
+    : Loss(FunctionLoss<SquaredError>::make(options), name) {}
 MeanAbsoluteError::MeanAbsoluteError(const LossOptions& options, std::string_view name)
     : Loss(FunctionLoss<Absolute>::make(options), name) {}
 MeanAbsolutePercentageError::MeanAbsolutePercentageError(const LossOptions& options, std::string_view name)
@@ -102,7 +102,7 @@ KLDivergence::KLDivergence(const LossOptions& options, std::string_view name)
 void detail::add_regression_losses(std::vector<const ClassInfo*>& list) {
   using namespace losses;
   list.insert(list.end(),
-              {&FunctionLoss<Squared>::info(), &FunctionLoss<Absolute>::info(), &FunctionLoss<Percentage>::info(),
+              {&FunctionLoss<SquaredError>::info(), &FunctionLoss<Absolute>::info(), &FunctionLoss<Percentage>::info(),
                &FunctionLoss<Logarithmic>::info(), &FunctionLoss<LogarithmOfCosh>::info(),
                &FunctionLoss<Counts>::info(), &FunctionLoss<Divergence>::info()});
 }

@@ -35,7 +35,7 @@ namespace {
 
 using detail::MeanOf;
 
-struct Binary final : MeanOf<Binary, BinaryCrossentropyOptions> {
+struct BinaryEntropy final : MeanOf<BinaryEntropy, BinaryCrossentropyOptions> {
   using MeanOf::MeanOf;
   static constexpr std::string_view kName = "BinaryCrossentropy";
   static constexpr std::string_view kText = "The mean cross entropy of yes-or-no labels.";
@@ -43,7 +43,7 @@ struct Binary final : MeanOf<Binary, BinaryCrossentropyOptions> {
     return losses::binary_crossentropy(y_true, y_pred, {options.from_logits, options.label_smoothing});
   }
 };
-struct Categorical final : MeanOf<Categorical, CategoricalCrossentropyOptions> {
+struct CategoricalEntropy final : MeanOf<CategoricalEntropy, CategoricalCrossentropyOptions> {
   using MeanOf::MeanOf;
   static constexpr std::string_view kName = "CategoricalCrossentropy";
   static constexpr std::string_view kText = "The mean cross entropy of labels that are probabilities.";
@@ -52,7 +52,7 @@ struct Categorical final : MeanOf<Categorical, CategoricalCrossentropyOptions> {
                                             {options.from_logits, options.label_smoothing, options.axis});
   }
 };
-struct Sparse final : MeanOf<Sparse, SparseCategoricalCrossentropyOptions> {
+struct SparseEntropy final : MeanOf<SparseEntropy, SparseCategoricalCrossentropyOptions> {
   using MeanOf::MeanOf;
   static constexpr std::string_view kName = "SparseCategoricalCrossentropy";
   static constexpr std::string_view kText = "The mean cross entropy of labels that are class numbers.";
@@ -76,18 +76,18 @@ struct Sparse final : MeanOf<Sparse, SparseCategoricalCrossentropyOptions> {
 }  // namespace
 
 BinaryCrossentropy::BinaryCrossentropy(const BinaryCrossentropyOptions& options, std::string name)
-    : Metric(std::make_shared<Binary>(options), std::move(name)) {}
+    : Metric(std::make_shared<BinaryEntropy>(options), std::move(name)) {}
 CategoricalCrossentropy::CategoricalCrossentropy(const CategoricalCrossentropyOptions& options, std::string name)
-    : Metric(std::make_shared<Categorical>(options), std::move(name)) {}
+    : Metric(std::make_shared<CategoricalEntropy>(options), std::move(name)) {}
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCategoricalCrossentropyOptions& options,
                                                              std::string name)
-    : Metric(std::make_shared<Sparse>(options), std::move(name)) {}
+    : Metric(std::make_shared<SparseEntropy>(options), std::move(name)) {}
 
 }  // namespace metrics
 
 void detail::add_crossentropy_metrics(std::vector<const ClassInfo*>& list) {
   using namespace metrics;
-  list.insert(list.end(), {&Binary::info(), &Categorical::info(), &Sparse::info()});
+  list.insert(list.end(), {&BinaryEntropy::info(), &CategoricalEntropy::info(), &SparseEntropy::info()});
 }
 
 }  // namespace capstan
