@@ -11,7 +11,8 @@ namespace {
 
 class ProgbarBody final : public CallbackBody {
  public:
-  explicit ProgbarBody(const callbacks::ProgbarLoggerOptions& options) : bar_options_{.stateless_metrics = {{}}} {
+  explicit ProgbarBody(const callbacks::ProgbarLoggerOptions& options)
+      : bar_options_{.stateless_metrics = std::vector<std::string>()} {
     bar_options_.clock = options.clock;
     bar_options_.print = options.print;
   }
