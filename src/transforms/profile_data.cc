@@ -62,11 +62,11 @@ std::string text_of_bytes(std::int64_t bytes) {
 std::string percent(double share) { return number("%.1f %%", share * 100); }
 
 // As a text of JSON.
-std::string quoted(std::string_view text) { return AttributeValue(std::string(text)).to_json(); }
+std::string json_text(std::string_view text) { return AttributeValue(std::string(text)).to_json(); }
 
 std::string list_of(std::span<const SpanTensor> tensors) {
   std::string json = "[";
-  for (const SpanTensor& tensor : tensors) json += (json.size() > 1 ? ", " : "") + quoted(text_of(tensor));
+  for (const SpanTensor& tensor : tensors) json += (json.size() > 1 ? ", " : "") + json_text(text_of(tensor));
   return json + "]";
 }
 
@@ -150,14 +150,14 @@ void write_trace(std::ostream& out, const ProfileData& data) {
     const std::string of_thread = process + ", \"tid\": " + std::to_string(t);
     const std::string name = t == 0 ? "thread 0 (of profile)" : "thread " + std::to_string(t);
     out << ",\n"
-        << R"({"ph": "M", "name": "thread_name", )" << of_thread << R"(, "args": {"name": )" << quoted(name) << "}}";
+        << R"({"ph": "M", "name": "thread_name", )" << of_thread << R"(, "args": {"name": )" << json_text(name) << "}}";
     left_out += thread.left_out;
     for (const SpanEvent& event : thread.events) {
       const std::span<const SpanTensor> tensors(thread.tensors.data() + event.first_tensor, event.tensors);
       const auto inputs = tensors.first(event.inputs);
       const auto outputs = tensors.subspan(event.inputs);
       out << ",\n"
-          << R"({"ph": "X", "name": )" << quoted(event.name->text) << R"(, "cat": ")" << name_of(event.name->kind)
+          << R"({"ph": "X", "name": )" << json_text(event.name->text) << R"(, "cat": ")" << name_of(event.name->kind)
           << "\", \"ts\": " << microseconds(event.begin - data.begin) << ", \"dur\": " << microseconds(event.duration)
           << ", " << of_thread << ", \"args\": {";
       if (!inputs.empty()) out << "\"inputs\": " << list_of(inputs);

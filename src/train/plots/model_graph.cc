@@ -124,7 +124,7 @@ void check(const char* call, const ModelGraphOptions& options) {
                 ": rankdir must be \"TB\" or \"LR\", not \"", options.rankdir, "\"");
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -144,11 +144,11 @@ std::string cluster_text(const Graph& graph, int cluster, const ModelGraphOption
   std::string text;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].cluster != cluster) continue;
-    text += detail::join("  n", i, " [label=", quoted(joined(lines_of(graph.nodes[i].layer, options))), "];\n");
+    text += detail::join("  n", i, " [label=", in_quotes(joined(lines_of(graph.nodes[i].layer, options))), "];\n");
   }
   for (std::size_t i = 0; i < graph.clusters.size(); ++i) {
     if (graph.clusters[i].parent != cluster) continue;
-    text += detail::join("  subgraph cluster_", i, " {\n  label=", quoted(graph.clusters[i].name), ";\n",
+    text += detail::join("  subgraph cluster_", i, " {\n  label=", in_quotes(graph.clusters[i].name), ";\n",
                          cluster_text(graph, static_cast<int>(i), options), "  }\n");
   }
   return text;
