@@ -21,9 +21,8 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
 if(CAPSTAN_IO)
-  # Linked by name: Debian's libzip-config.cmake insists on command-line tools that are in another package.
   capstan_need_header(CAPSTAN_ZLIB_INCLUDE zlib.h zlib1g-dev)
-  capstan_need_header(CAPSTAN_LIBZIP_INCLUDE zip.h libzip-dev)
+  capstan_need_header(CAPSTAN_MINIZIP_INCLUDE minizip/unzip.h libminizip-dev)
   capstan_need_header(CAPSTAN_PNG_INCLUDE png.h libpng-dev)
   capstan_need_header(CAPSTAN_JPEG_INCLUDE jpeglib.h libjpeg62-turbo-dev)
   if(CAPSTAN_CLI)

@@ -180,15 +180,15 @@ endif()
 if(CAPSTAN_IO AND capstan_io_sources)
   capstan_library(capstan_io
     SOURCES ${capstan_io_sources}
-    INCLUDE ${CAPSTAN_ZLIB_INCLUDE} ${CAPSTAN_LIBZIP_INCLUDE} ${CAPSTAN_PNG_INCLUDE} ${CAPSTAN_JPEG_INCLUDE}
+    INCLUDE ${CAPSTAN_ZLIB_INCLUDE} ${CAPSTAN_MINIZIP_INCLUDE} ${CAPSTAN_PNG_INCLUDE} ${CAPSTAN_JPEG_INCLUDE}
     LINK_PUBLIC capstan
-    LINK_PRIVATE zip png jpeg z)
+    LINK_PRIVATE minizip png jpeg z)
   set_target_properties(capstan_io PROPERTIES EXPORT_NAME io)
   add_library(capstan::io ALIAS capstan_io)
 endif()
 
 # capstan::capstan is all that <capstan/capstan.h> declares; a program that reads no files may take capstan::core, which
-# needs none of zlib, libzip, libpng and libjpeg.
+# needs none of zlib, minizip, libpng and libjpeg.
 if(TARGET capstan)
   add_library(capstan_all INTERFACE)
   if(TARGET capstan_io)

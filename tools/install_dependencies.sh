@@ -20,7 +20,7 @@ libhwy-dev         hwy/highway.h
 libkissfft-dev     kissfft/kissfft.hh
 libxbyak-dev       xbyak/xbyak.h
 zlib1g-dev         zlib.h
-libzip-dev         zip.h
+libminizip-dev     minizip/unzip.h
 libpng-dev         png.h
 libjpeg62-turbo-dev jpeglib.h
 libcli11-dev       CLI/CLI.hpp

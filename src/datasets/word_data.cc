@@ -58,7 +58,7 @@ class WordArchive {
     }
     return texts;
   }
-  void check_headers() const { archive_.check_headers(); }
+  void check_headers() { archive_.check_headers(); }
 
  private:
   std::unique_ptr<io::ByteSource> open(const std::string& name) {

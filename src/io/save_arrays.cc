@@ -64,7 +64,6 @@ void save_npy(const std::string& path, const Tensor& array) {
 
 void save_npz(const std::string& path, const std::map<std::string, Tensor>& arrays, const SaveNpzOptions& options) {
   constexpr const char* kWriter = "save_npz";
-  // An archive without members is no file for libzip.
   CAPSTAN_CHECK(!arrays.empty(), ValueError, kWriter, ": there are no arrays");
   std::vector<std::pair<std::string, std::string>> members;
   for (const auto& [name, array] : arrays) {

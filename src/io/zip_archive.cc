@@ -1,115 +1,155 @@
 #include "src/io/zip_archive.h"
 
+#include <minizip/unzip.h>
+
 #include <algorithm>
+#include <fstream>
 
 namespace capstan::io {
-namespace {
 
-zip_t* opened(const std::string& reader, const std::string& path, const std::string& help, int flags = 0) {
-  int code = 0;
-  zip_t* const archive = zip_open(path.c_str(), ZIP_RDONLY | flags, &code);
-  if (archive == nullptr) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    const std::string reason = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    fail_file(reader, "cannot open the zip archive, " + reason, path, help);
+void ZipArchive::Close::operator()(void* file) const { unzClose(file); }
+
+// At a member, whose header has been read; null if that is damaged.
+ZipArchive::Handle ZipArchive::opened_at(const Entry& entry) {
+  Handle file = spare_ != nullptr ? std::move(spare_) : Handle(unzOpen64(path_.c_str()));
+  const unz64_file_pos place{entry.place, entry.number};
+  if (file == nullptr || unzGoToFilePos64(file.get(), &place) != UNZ_OK || unzOpenCurrentFile(file.get()) != UNZ_OK) {
+    return nullptr;
   }
-  return archive;
+  return file;
 }
 
-class Member final : public ByteSource {
+class ZipArchive::Member final : public ByteSource {
  public:
-  Member(const std::string& reader, zip_t* archive, const std::string& path, const zip_stat_t& stat)
-      : ByteSource(reader, path + ", member " + quoted(stat.name)),
-        most_bytes_(std::min<uint64_t>(stat.size, most_inflated(stat.comp_size))) {
-    if ((stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method != ZIP_EM_NONE) {
-      fail("the member is encrypted", "save the arrays without a password");
-    }
-    if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-      fail("compression method " + std::to_string(stat.comp_method) + " is not supported, expected 0 or 8",
+  Member(ZipArchive& archive, const std::string& name, const Entry& entry)
+      : ByteSource(archive.reader_, archive.path_ + ", member " + quoted(name)),
+        archive_(archive),
+        entry_(entry),
+        most_bytes_(std::min(entry.size, most_inflated(entry.compressed_size))) {
+    constexpr std::uint64_t kWorthItsOwnFile = 1 << 16;
+    if (entry.is_encrypted) fail("the member is encrypted", "save the arrays without a password");
+    if (entry.method != 0 && entry.method != Z_DEFLATED) {
+      fail("compression method " + std::to_string(entry.method) + " is not supported, expected 0 or 8",
            "save the arrays with numpy.savez or numpy.savez_compressed");
     }
-    file_ = zip_fopen_index(archive, stat.index, 0);
-    if (file_ == nullptr) fail(std::string("cannot open the member, ") + zip_strerror(archive), kFetchAgain);
+    handle_ = archive.opened_at(entry);
+    if (handle_ == nullptr) fail("cannot open the member, its header is damaged", kFetchAgain);
+    // The library reads what is stored in small pieces.
+    if (entry.method == 0 && entry.size == entry.compressed_size && entry.size >= kWorthItsOwnFile) {
+      stored_.open(archive.path_, std::ios::binary);
+      stored_.seekg(static_cast<std::streamoff>(unzGetCurrentFileZStreamPos64(handle_.get())));
+    }
   }
   ~Member() override {
-    if (file_ != nullptr) zip_fclose(file_);
+    unzCloseCurrentFile(handle_.get());
+    archive_.spare_ = std::move(handle_);
   }
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
   size_t read(std::byte* out, size_t size) override {
+    constexpr size_t kMost = size_t{1} << 30;
     size_t total = 0;
-    while (total < size) {
-      const zip_int64_t got = zip_fread(file_, out + total, size - total);
-      if (got < 0) {
-        fail(std::string("the member is damaged, ") + zip_file_strerror(file_), kFetchAgain);
+    while (total < size && done_ < entry_.size) {
+      const std::int64_t got = read_some(out + total, std::min({size - total, kMost, size_t{entry_.size - done_}}));
+      if (got < 0) fail("the member is damaged, its compressed data are wrong", kFetchAgain);
+      if (got == 0) {
+        fail("the member is damaged, it ends after " + std::to_string(done_) + " of " + std::to_string(entry_.size) +
+                 " bytes",
+             kFetchAgain);
       }
-      if (got == 0) break;
+      crc_ = crc32_z(crc_, reinterpret_cast<const Bytef*>(out + total), static_cast<size_t>(got));
       total += static_cast<size_t>(got);
+      done_ += static_cast<size_t>(got);
     }
+    if (done_ == entry_.size && crc_ != entry_.crc) fail("the member is damaged, CRC error", kFetchAgain);
     return total;
   }
   uint64_t most_bytes() const override { return most_bytes_; }
 
  private:
-  zip_file_t* file_ = nullptr;
+  std::int64_t read_some(std::byte* out, size_t size) {
+    if (!stored_.is_open()) return unzReadCurrentFile(handle_.get(), out, static_cast<unsigned>(size));
+    stored_.read(reinterpret_cast<char*>(out), static_cast<std::streamsize>(size));
+    return stored_.gcount();
+  }
+
+  ZipArchive& archive_;
+  Entry entry_;
   uint64_t most_bytes_;
+  Handle handle_;
+  std::ifstream stored_;
+  uint64_t done_ = 0;
+  uLong crc_ = 0;
 };
 
-// Nothing if the directory has no such member, or not all that is needed.
-bool find_member(zip_t* archive, std::uint64_t number, zip_stat_t& stat) {
-  constexpr zip_uint64_t kNeeded =
-      ZIP_STAT_NAME | ZIP_STAT_INDEX | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  return zip_stat_index(archive, number, 0, &stat) == 0 && (stat.valid & kNeeded) == kNeeded;
+// The name in the header before a member's data; empty if it cannot be read.
+std::string ZipArchive::name_beside_the_data(const Entry& entry, std::size_t length) {
+  Handle file = opened_at(entry);
+  if (file == nullptr) return "";
+  const std::uint64_t data = unzGetCurrentFileZStreamPos64(file.get());
+  const int extra = unzGetLocalExtrafield(file.get(), nullptr, 0);
+  unzCloseCurrentFile(file.get());
+  spare_ = std::move(file);
+  if (extra < 0 || data < static_cast<std::uint64_t>(extra) + length) return "";
+  std::ifstream bytes(path_, std::ios::binary);
+  bytes.seekg(static_cast<std::streamoff>(data - static_cast<std::uint64_t>(extra) - length));
+  std::string name(length, '\0');
+  bytes.read(name.data(), static_cast<std::streamsize>(length));
+  return bytes ? name : "";
 }
-
-}  // namespace
 
 ZipArchive::ZipArchive(std::string reader, std::string path, const std::string& help)
-    : reader_(std::move(reader)), path_(std::move(path)), help_(help) {
+    : reader_(std::move(reader)), path_(std::move(path)) {
   // Opening it as a file first gives missing files and directories the same text as other readers give.
   const std::uint64_t file_size = open_file(reader_, path_)->most_bytes();
-  archive_ = opened(reader_, path_, help_);
-  try {
-    list_members(file_size);
-  } catch (...) {
-    zip_discard(archive_);
-    throw;
-  }
+  spare_.reset(unzOpen64(path_.c_str()));
+  if (spare_ == nullptr) fail_file(reader_, "cannot open the zip archive, it has no directory", path_, help);
+  list_members(file_size);
 }
 
-ZipArchive::~ZipArchive() { zip_discard(archive_); }
-
 void ZipArchive::list_members(std::uint64_t file_size) {
-  const zip_int64_t count = zip_get_num_entries(archive_, 0);
+  void* const archive = spare_.get();
+  const auto check = [&](bool is_right) {
+    if (!is_right) fail_file(reader_, "the directory of the archive is damaged", path_, kFetchAgain);
+  };
+  unz_global_info64 all{};
+  check(unzGetGlobalInfo64(archive, &all) == UNZ_OK);
   std::uint64_t used = 0;
-  for (zip_int64_t i = 0; i < count; ++i) {
-    zip_stat_t stat;
-    if (!find_member(archive_, static_cast<std::uint64_t>(i), stat)) {
-      fail_file(reader_, "the directory of the archive is damaged", path_, kFetchAgain);
-    }
+  for (std::uint64_t i = 0; i < all.number_entry; ++i) {
+    check((i == 0 ? unzGoToFirstFile(archive) : unzGoToNextFile(archive)) == UNZ_OK);
+    unz_file_info64 info{};
+    unz64_file_pos place{};
+    check(unzGetCurrentFileInfo64(archive, &info, nullptr, 0, nullptr, 0, nullptr, 0) == UNZ_OK);
+    check(unzGetFilePos64(archive, &place) == UNZ_OK);
+    std::string name(info.size_filename + 1, '\0');
+    check(unzGetCurrentFileInfo64(archive, &info, name.data(), name.size(), nullptr, 0, nullptr, 0) == UNZ_OK);
+    name.resize(std::min<std::size_t>(info.size_filename, name.find('\0')));
     // Archives that blow up a thousandfold per member, again and again, let the members share one piece of the file.
-    if (stat.comp_size > file_size - used) {
+    if (info.compressed_size > file_size - used) {
       fail_file(reader_,
-                "the members claim more than the " + std::to_string(file_size) + " bytes of the file, " +
-                    quoted(stat.name) + " alone " + std::to_string(stat.comp_size),
+                "the members claim more than the " + std::to_string(file_size) + " bytes of the file, " + quoted(name) +
+                    " alone " + std::to_string(info.compressed_size),
                 path_, kFetchAgain);
     }
-    used += stat.comp_size;
-    names_.emplace_back(stat.name);
+    used += info.compressed_size;
+    names_.push_back(std::move(name));
+    entries_.push_back({place.pos_in_zip_directory, place.num_of_file, info.uncompressed_size, info.compressed_size,
+                        info.compression_method, info.crc, (info.flag & 1) != 0});
   }
 }
 
 std::unique_ptr<ByteSource> ZipArchive::open(std::size_t number) {
-  zip_stat_t stat;
-  if (!find_member(archive_, number, stat)) {
-    fail_file(reader_, "the directory of the archive is damaged", path_, kFetchAgain);
-  }
-  return std::make_unique<Member>(reader_, archive_, path_, stat);
+  return std::make_unique<Member>(*this, names_[number], entries_[number]);
 }
 
-void ZipArchive::check_headers() const { zip_discard(opened(reader_, path_, help_, ZIP_CHECKCONS)); }
+void ZipArchive::check_headers() {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (name_beside_the_data(entries_[i], names_[i].size()) != names_[i]) {
+      fail_file(reader_, "the directory of the archive and the header of " + quoted(names_[i]) + " differ", path_,
+                kFetchAgain);
+    }
+  }
+}
 
 }  // namespace capstan::io

@@ -1,8 +1,6 @@
 // Reading zip archives: .npz files, PyTorch's.
 #pragma once
 
-#include <zip.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,23 +20,37 @@ namespace capstan::io {
 class ZipArchive {
  public:
   ZipArchive(std::string reader, std::string path, const std::string& help);
-  ~ZipArchive();
-  ZipArchive(const ZipArchive&) = delete;
-  ZipArchive& operator=(const ZipArchive&) = delete;
 
   /// The names, in the order of the directory.
   const std::vector<std::string>& names() const { return names_; }
   /// A member, which the archive must outlive.
   std::unique_ptr<ByteSource> open(std::size_t number);
-  /// Throws unless the two headers of each member say the same. Its message has no details, so it is for the end.
-  void check_headers() const;
+  /// Throws unless the two headers of each member say the same. It reads them all, so it is for the end.
+  void check_headers();
 
  private:
-  void list_members(std::uint64_t file_size);
+  // What the directory says of a member.
+  struct Entry {
+    std::uint64_t place = 0, number = 0;  // of its record in the directory
+    std::uint64_t size = 0, compressed_size = 0;
+    std::uint64_t method = 0, crc = 0;
+    bool is_encrypted = false;
+  };
+  // The file, opened by the library, which reads one member at a time.
+  struct Close {
+    void operator()(void* file) const;
+  };
+  using Handle = std::unique_ptr<void, Close>;
+  class Member;
 
-  std::string reader_, path_, help_;
-  zip_t* archive_;
+  void list_members(std::uint64_t file_size);
+  Handle opened_at(const Entry& entry);
+  std::string name_beside_the_data(const Entry& entry, std::size_t length);
+
+  std::string reader_, path_;
   std::vector<std::string> names_;
+  std::vector<Entry> entries_;
+  Handle spare_;  // of a member that is closed
 };
 
 }  // namespace capstan::io

@@ -1,67 +1,94 @@
 #include "src/io/zip_writer.h"
 
+#include <minizip/zip.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include "src/io/byte_source.h"
 
 namespace capstan::io {
 
-ZipWriter::ZipWriter(std::string writer, std::string path) : writer_(std::move(writer)), path_(std::move(path)) {
-  zip_error_t error;
-  zip_error_init(&error);
-  source_ = zip_source_buffer_create(nullptr, 0, 0, &error);
-  if (source_ == nullptr) fail(zip_error_strerror(&error));
-  zip_source_keep(source_);
-  archive_ = zip_open_from_source(source_, ZIP_CREATE | ZIP_TRUNCATE, &error);
-  if (archive_ == nullptr) {
-    const std::string reason = zip_error_strerror(&error);
-    zip_source_free(source_);
-    release_source();
-    fail(reason);
+namespace {
+
+using Memory = ZipWriter::Memory;
+
+// A file that is memory: what the library asks of one. It has no exceptions: 0 and 1 are errors.
+void* open_memory(void* memory, const void*, int) { return memory; }
+int close_memory(void*, void*) { return 0; }
+int error_of_memory(void*, void*) { return 0; }
+ZPOS64_T place_in_memory(void*, void* stream) { return static_cast<Memory*>(stream)->at; }
+
+uLong read_memory(void*, void* stream, void* out, uLong size) {
+  Memory& memory = *static_cast<Memory*>(stream);
+  const std::size_t count = std::min<std::size_t>(size, memory.bytes.size() - memory.at);
+  std::memcpy(out, memory.bytes.data() + memory.at, count);
+  memory.at += count;
+  return count;
+}
+
+uLong write_memory(void*, void* stream, const void* bytes, uLong size) {
+  Memory& memory = *static_cast<Memory*>(stream);
+  try {
+    if (memory.bytes.size() - memory.at < size) memory.bytes.resize(memory.at + size);
+  } catch (...) {
+    return 0;
   }
-  zip_error_fini(&error);
+  std::memcpy(memory.bytes.data() + memory.at, bytes, size);
+  memory.at += size;
+  return size;
+}
+
+long seek_memory(void*, void* stream, ZPOS64_T offset, int origin) {
+  Memory& memory = *static_cast<Memory*>(stream);
+  const std::size_t begin = origin == ZLIB_FILEFUNC_SEEK_SET   ? 0
+                            : origin == ZLIB_FILEFUNC_SEEK_CUR ? memory.at
+                                                               : memory.bytes.size();
+  if (offset > memory.bytes.size() - begin) return 1;
+  memory.at = begin + offset;
+  return 0;
+}
+
+}  // namespace
+
+ZipWriter::ZipWriter(std::string writer, std::string path) : writer_(std::move(writer)), path_(std::move(path)) {
+  zlib_filefunc64_def functions{open_memory, read_memory,  write_memory,    place_in_memory,
+                                seek_memory, close_memory, error_of_memory, &memory_};
+  archive_ = zipOpen2_64(path_.c_str(), APPEND_STATUS_CREATE, nullptr, &functions);
+  check(archive_ != nullptr);
 }
 
 ZipWriter::~ZipWriter() {
-  if (archive_ != nullptr) zip_discard(archive_);
-  release_source();
+  if (archive_ != nullptr) zipClose(archive_, nullptr);
 }
 
 void ZipWriter::add(const std::string& name, std::span<const std::byte> content, bool is_compressed) {
-  zip_source_t* const source = zip_source_buffer(archive_, content.data(), content.size(), 0);
-  if (source == nullptr) fail(zip_strerror(archive_));
-  const zip_int64_t index = zip_file_add(archive_, name.c_str(), source, ZIP_FL_ENC_UTF_8);
-  if (index < 0) {
-    zip_source_free(source);
-    fail(zip_strerror(archive_));
+  constexpr uLong kFirstOf1980 = (1 << 5 | 1) << 16, kNamesAreUtf8 = 1 << 11;
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  constexpr std::size_t kWide = 0xffffffff;  // sizes of more than 32 bits
+  zip_fileinfo info{};
+  info.dosDate = kFirstOf1980;
+  const int level = is_compressed ? Z_DEFAULT_COMPRESSION : 0;
+  check(zipOpenNewFileInZip4_64(archive_, name.c_str(), &info, nullptr, 0, nullptr, 0, nullptr,
+                                is_compressed ? Z_DEFLATED : 0, level, 0, -MAX_WBITS, DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY,
+                                nullptr, 0, 0, kNamesAreUtf8,
+                                content.size() + content.size() / 1000 + 64 >= kWide ? 1 : 0) == ZIP_OK);
+  while (!content.empty()) {
+    const std::size_t step = std::min(content.size(), kMost);
+    check(zipWriteInFileInZip(archive_, content.data(), static_cast<unsigned>(step)) == ZIP_OK);
+    content = content.subspan(step);
   }
-  const auto at = static_cast<zip_uint64_t>(index);
-  constexpr zip_uint16_t kTime = 0, kFirstOf1980 = 1 << 5 | 1;
-  const int method = is_compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE;
-  if (zip_set_file_compression(archive_, at, method, 0) != 0 ||
-      zip_file_set_dostime(archive_, at, kTime, kFirstOf1980, 0) != 0) {
-    fail(zip_strerror(archive_));
-  }
+  check(zipCloseFileInZip(archive_) == ZIP_OK);
 }
 
 std::vector<std::byte> ZipWriter::close() {
-  if (zip_close(archive_) != 0) fail(zip_strerror(archive_));
-  archive_ = nullptr;
-  zip_stat_t stat;
-  if (zip_source_stat(source_, &stat) != 0) fail(zip_error_strerror(zip_source_error(source_)));
-  std::vector<std::byte> bytes(stat.size);
-  if (zip_source_open(source_) != 0) fail(zip_error_strerror(zip_source_error(source_)));
-  const zip_int64_t got = zip_source_read(source_, bytes.data(), bytes.size());
-  zip_source_close(source_);
-  if (got < 0 || static_cast<std::size_t>(got) != bytes.size()) fail("it cannot be read back");
-  return bytes;
+  check(zipClose(std::exchange(archive_, nullptr), nullptr) == ZIP_OK);
+  return std::move(memory_.bytes);
 }
 
-void ZipWriter::fail(const std::string& reason) const {
-  fail_file(writer_, "cannot make the archive, " + reason, path_);
-}
-
-void ZipWriter::release_source() {
-  if (source_ != nullptr) zip_source_free(source_);
-  source_ = nullptr;
+void ZipWriter::check(bool is_done) const {
+  if (!is_done) fail_file(writer_, "cannot make the archive, there is not enough memory", path_);
 }
 
 }  // namespace capstan::io

@@ -1,8 +1,6 @@
 // Writing zip archives: .npz and .keras files.
 #pragma once
 
-#include <zip.h>
-
 #include <cstddef>
 #include <span>
 #include <string>
@@ -18,18 +16,22 @@ class ZipWriter {
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
 
-  /// The bytes must stay until close().
   void add(const std::string& name, std::span<const std::byte> content, bool is_compressed = false);
   /// The archive as it is to lie in the file.
   std::vector<std::byte> close();
 
+  /// The bytes of the archive, and where the next ones go.
+  struct Memory {
+    std::vector<std::byte> bytes;
+    std::size_t at = 0;
+  };
+
  private:
-  [[noreturn]] void fail(const std::string& reason) const;
-  void release_source();
+  void check(bool is_done) const;
 
   std::string writer_, path_;
-  zip_source_t* source_ = nullptr;
-  zip_t* archive_ = nullptr;
+  Memory memory_;
+  void* archive_ = nullptr;
 };
 
 }  // namespace capstan::io

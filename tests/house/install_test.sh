@@ -51,7 +51,7 @@ for shared in OFF ON; do
     [ "$bytes" -le 10500000 ] || { echo "more than 10.5 MB"; exit 1; }
   fi
   # The core stands alone: no parser, no network, no linear algebra of others.
-  if readelf -d "$work/gradient" | grep -E 'NEEDED.*(libz|libzip|libpng|libjpeg|libhwy|blas)'; then
+  if readelf -d "$work/gradient" | grep -E 'NEEDED.*(libz|libminizip|libpng|libjpeg|libhwy|blas)'; then
     echo "a program that only computes needs a library that reads files"
     exit 1
   fi

@@ -1,18 +1,21 @@
-// Small files of each format, built byte by byte, so that the tests do not rest on the code they
-// test.
+// Small files of each format, built byte by byte, so that the tests do not rest on the code they test; zip archives are
+// those of the writer, and stored files of NumPy, Keras and PyTorch are read elsewhere.
 #pragma once
 
 #include "capstan/error.h"
 #include <gtest/gtest.h>
-#include <zip.h>
 #include <zlib.h>
 
 #include <cstdint>
+#include <fstream>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "src/io/zip_writer.h"
 
 namespace capstan::io {
 
@@ -66,17 +69,12 @@ std::string bytes_of(std::initializer_list<T> values) {
 }
 
 inline void write_zip(const std::string& path, const std::map<std::string, std::string>& members,
-                      int method = ZIP_CM_DEFLATE) {
-  int code = 0;
-  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
-  ASSERT_NE(archive, nullptr);
-  for (const auto& [name, content] : members) {
-    zip_source_t* source = zip_source_buffer(archive, content.data(), content.size(), 0);
-    const zip_int64_t index = zip_file_add(archive, name.c_str(), source, 0);
-    ASSERT_GE(index, 0);
-    ASSERT_EQ(zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), method, 9), 0);
-  }
-  ASSERT_EQ(zip_close(archive), 0);
+                      bool is_compressed = true) {
+  ZipWriter archive("test", path);
+  for (const auto& [name, content] : members) archive.add(name, std::as_bytes(std::span(content)), is_compressed);
+  const std::vector<std::byte> bytes = archive.close();
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 /// The text of the IoError that `read` throws; empty, with a failed test, if it throws none.

@@ -24,9 +24,9 @@ std::map<std::string, std::string> two_members() {
 
 TEST(ReadNpz, ReadsStoredAndDeflatedMembers) {
   TemporaryDirectory directory;
-  for (int method : {ZIP_CM_STORE, ZIP_CM_DEFLATE}) {
+  for (const bool is_compressed : {false, true}) {
     const std::string path = directory.file("a.npz");
-    write_zip(path, two_members(), method);
+    write_zip(path, two_members(), is_compressed);
     const std::map<std::string, RawArray> arrays = read_npz(path);
     ASSERT_EQ(arrays.size(), 2u);
     EXPECT_EQ(arrays.at("x").description(), "float32[2, 2]");
@@ -57,7 +57,7 @@ TEST(ReadNpz, RefusesWhatIsNoArchive) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a.npz", "this is text, and more than a few bytes of it");
   expect_io_error([&] { read_npz(path); },
-                  {"load_npz: cannot open the zip archive, Not a zip archive", "\n  file: " + path, "\n  help: "});
+                  {"load_npz: cannot open the zip archive, it has no directory", "\n  file: " + path, "\n  help: "});
   expect_io_error([] { read_npz("/nowhere/a.npz"); }, {"cannot open the file", "/nowhere/a.npz"});
   expect_io_error([&] { read_npz(directory.path()); }, {"not a regular file"});
 }
@@ -71,7 +71,7 @@ TEST(ReadNpz, NamesTheMemberThatIsWrong) {
 
 TEST(ReadNpz, VerifiesTheChecksum) {
   TemporaryDirectory directory;
-  write_zip(directory.file("a.npz"), two_members(), ZIP_CM_STORE);
+  write_zip(directory.file("a.npz"), two_members(), false);
   std::string bytes = content_of(directory.file("a.npz"));
   const size_t at = bytes.find(bytes_of<float>({1, 2, 3, 4}));
   ASSERT_NE(at, std::string::npos);
@@ -85,7 +85,7 @@ TEST(ReadNpz, RefusesAMemberThatIsListedTwice) {
   TemporaryDirectory directory;
   auto members = two_members();
   members["z.npy"] = members["y.npy"];
-  write_zip(directory.file("a.npz"), members, ZIP_CM_STORE);
+  write_zip(directory.file("a.npz"), members, false);
   std::string bytes = content_of(directory.file("a.npz"));
   for (size_t at = bytes.find("z.npy"); at != std::string::npos; at = bytes.find("z.npy")) bytes[at] = 'y';
   directory.write("a.npz", bytes);
@@ -97,7 +97,7 @@ TEST(ReadNpz, RefusesMembersThatShareBytes) {
   write_zip(directory.file("a.npz"),
             {{"x.npy", npy_bytes("|u1", "(3000,)", std::string(3000, 'x'))},
              {"y.npy", npy_bytes("|u1", "(3000,)", std::string(3000, 'x'))}},
-            ZIP_CM_STORE);
+            false);
   std::string bytes = content_of(directory.file("a.npz"));
   // Cut the second member out and let its directory entry, 46 bytes before the name, point at the
   // first.
@@ -116,7 +116,7 @@ TEST(ReadNpz, RefusesMembersThatShareBytes) {
 
 TEST(ReadNpz, RefusesOtherCompression) {
   TemporaryDirectory directory;
-  write_zip(directory.file("a.npz"), two_members(), ZIP_CM_STORE);
+  write_zip(directory.file("a.npz"), two_members(), false);
   std::string bytes = content_of(directory.file("a.npz"));
   for (size_t at = bytes.find("PK\x01\x02"); at != std::string::npos; at = bytes.find("PK\x01\x02", at + 1)) {
     bytes[at + 10] = 12;  // bzip2
@@ -128,7 +128,7 @@ TEST(ReadNpz, RefusesOtherCompression) {
 
 TEST(ReadNpz, RefusesEncryptedMembers) {
   TemporaryDirectory directory;
-  write_zip(directory.file("a.npz"), two_members(), ZIP_CM_STORE);
+  write_zip(directory.file("a.npz"), two_members(), false);
   std::string bytes = content_of(directory.file("a.npz"));
   for (size_t at = bytes.find("PK\x01\x02"); at != std::string::npos; at = bytes.find("PK\x01\x02", at + 1)) {
     bytes[at + 8] |= 1;
@@ -139,8 +139,8 @@ TEST(ReadNpz, RefusesEncryptedMembers) {
 
 TEST(ReadNpz, GivesArraysOrAnIoErrorForDamagedArchives) {
   TemporaryDirectory directory;
-  for (int method : {ZIP_CM_STORE, ZIP_CM_DEFLATE}) {
-    write_zip(directory.file("good.npz"), two_members(), method);
+  for (const bool is_compressed : {false, true}) {
+    write_zip(directory.file("good.npz"), two_members(), is_compressed);
     const std::string content = content_of(directory.file("good.npz"));
     Mutator mutator(4);
     int errors = 0;
@@ -160,7 +160,7 @@ TEST(ReadNpz, GivesArraysOrAnIoErrorForDamagedArchives) {
 
 TEST(ReadNpz, RefusesAMemberWhoseTwoHeadersDiffer) {
   const TemporaryDirectory directory;
-  write_zip(directory.file("a.npz"), {{"x.npy", npy_bytes("<i4", "(1,)", bytes_of<int32_t>({1}))}}, ZIP_CM_STORE);
+  write_zip(directory.file("a.npz"), {{"x.npy", npy_bytes("<i4", "(1,)", bytes_of<int32_t>({1}))}}, false);
   std::ifstream file(directory.file("a.npz"), std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
   // The first is that beside the data, the other in the directory of the archive.
@@ -168,7 +168,7 @@ TEST(ReadNpz, RefusesAMemberWhoseTwoHeadersDiffer) {
   ASSERT_LT(at, bytes.rfind("x.npy"));
   bytes[at] = 'y';
   const std::string path = directory.write("b.npz", bytes);
-  expect_io_error([&] { read_npz(path); }, {"load_npz", "inconsistent", path});
+  expect_io_error([&] { read_npz(path); }, {"load_npz", "and the header of \"x.npy\" differ", path});
 }
 
 }  // namespace
