@@ -3,6 +3,7 @@
 `python test_signatures.py --write` writes the list anew and keeps the reasons that are there.
 """
 import ast
+import enum
 import inspect
 import json
 import pathlib
@@ -69,7 +70,9 @@ def difference(ours, theirs):
 def differences():
     theirs = json.loads((HERE / "tensorflow_signatures.json").read_text())
     found = {name: difference(signatures.parameters(value), theirs[name])
-             for name, value in signatures.public(tf).items() if name in theirs}
+             for name, value in signatures.public(tf).items()
+             # What an enumeration is called with depends on the version of Python.
+             if name in theirs and not (isinstance(value, type) and issubclass(value, enum.Enum))}
     return len(found), {name: text for name, text in found.items() if text is not None}
 
 
