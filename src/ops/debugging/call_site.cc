@@ -93,12 +93,17 @@ class Lines {
   void* session_ = nullptr;
 };
 
-// Whether a line is one of this library, given this file's name as the compiler knew it.
+// Whether a line is one of this library. The compiler may know sources by their full name and headers by a relative
+// one, so both are asked where they are.
 bool is_own(std::string_view line) {
-  constexpr std::string_view here = __FILE__;
-  constexpr std::string_view root = here.substr(0, here.rfind("src/ops/"));
-  return line.substr(0, root.size()) == root &&
-         (line.substr(root.size(), 4) == "src/" || line.substr(root.size(), 8) == "include/");
+  for (const std::string_view here : {std::string_view(__FILE__), kCallSiteHeader}) {
+    const std::string_view root = here.substr(0, here.rfind("src/ops/"));
+    if (line.substr(0, root.size()) == root &&
+        (line.substr(root.size(), 4) == "src/" || line.substr(root.size(), 8) == "include/")) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace capstan {
 
@@ -9,5 +10,8 @@ namespace capstan {
 // and libdw is installed, else "object(+0xaddress)", which addr2line reads. For the cold path of an error:
 // milliseconds.
 std::string call_site();
+
+// This header, as the compiler calls it.
+inline constexpr std::string_view kCallSiteHeader = __FILE__;
 
 }  // namespace capstan
