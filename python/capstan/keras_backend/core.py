@@ -86,27 +86,18 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
             return known(x).astype(dtype)
         wanted = x.dtype if dtype is None else dtype_of(dtype)
         return x if x.dtype == wanted else tf.cast(x, wanted)
-    if dtype is None:
-        if isinstance(x, (np.ndarray, np.generic)):
-            dtype = standardize_dtype(x.dtype)
-        else:
-            leaves = tree.flatten(x)
-            dtype = result_type(*[getattr(item, "dtype", type(item)) for item in leaves]) if leaves else "float32"
+    if dtype is None and isinstance(x, (np.ndarray, np.generic)):
+        dtype = standardize_dtype(x.dtype)
+    elif dtype is None:
+        leaves = tree.flatten(x)
+        dtype = result_type(*[getattr(item, "dtype", type(item)) for item in leaves]) if leaves else "float32"
+    if dtype not in MISSING:
+        dtype_of(dtype)  # refuses texts in the backend's words
+        return _ops.convert_to_tensor(x, dtype)
     if isinstance(x, (list, tuple)) and any(isinstance(item, (tf.Tensor, tf.Variable, Variable))
                                             for item in tree.flatten(x)):
-        parts = [convert_to_tensor(item, dtype) for item in x]
-        return np.stack(parts) if dtype in MISSING else tf.stack(parts)
-    if dtype in MISSING:
-        return np.asarray(x).astype(dtype)
-    wanted = dtype_of(dtype)
-    array = np.asarray(x)
-    if array.dtype.kind in "US":
-        raise TypeError("the backend capstan has no tensors of texts")
-    if array.dtype == object:
-        array = np.asarray(array, "float64")
-    if wanted == tf.bfloat16:
-        return tf.cast(tf.constant(array.astype("float32")), wanted)
-    return tf.constant(array.astype(wanted.as_numpy_dtype))
+        return np.stack([convert_to_tensor(item, dtype) for item in x])
+    return np.asarray(x).astype(dtype)
 
 
 def convert_to_numpy(x):
