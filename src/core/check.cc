@@ -1,5 +1,6 @@
 #include "src/core/check.h"
 
+#include <sstream>
 #include <utility>
 
 namespace capstan {
@@ -18,9 +19,11 @@ std::string arguments(std::initializer_list<NamedArgument> list) {
 
 namespace detail {
 
-Message::Message() = default;
-Message::~Message() = default;
-std::string Message::take() { return std::move(stream_).str(); }
+std::string text_of(std::span<const TextPart> parts) {
+  std::ostringstream text;
+  for (const TextPart& part : parts) part.write(text, part.value);
+  return std::move(text).str();
+}
 
 }  // namespace detail
 

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <initializer_list>
-#include <sstream>
+#include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "capstan/error.h"
 #include "capstan/tensor.h"
@@ -33,38 +35,48 @@ CAPSTAN_EXPORT std::string arguments(std::initializer_list<NamedArgument> list);
 inline std::string help(std::string_view text) { return "\n  help: " + std::string(text); }
 
 namespace detail {
-// A text that is being put together. Its members are out of line, for every check has code of its own that uses one.
-// Exported, as what describes tensors: the library of files has checks, too.
-class CAPSTAN_EXPORT Message {
- public:
-  Message();
-  ~Message();
-  std::string take();
-  std::ostringstream& stream() { return stream_; }
-
- private:
-  std::ostringstream stream_;
+// A part of a text, and how it is written.
+struct TextPart {
+  const void* value;
+  void (*write)(std::ostream& text, const void* value);
 };
+template <class T>
+[[gnu::cold]] void write_part(std::ostream& text, const void* value) {
+  text << *static_cast<const T*>(value);
+}
+// Exported, as what describes tensors: the library of files has checks, too.
+CAPSTAN_EXPORT std::string text_of(std::span<const TextPart> parts);
+
+// How a part is handed on: literals of all lengths as one type, numbers in registers. Checks with parts of the same
+// types then share their code.
+template <class T>
+using PartOf =
+    std::conditional_t<std::is_array_v<T>, const char*, std::conditional_t<std::is_scalar_v<T>, T, const T&>>;
 
 template <class... Parts>
-[[gnu::cold, gnu::noinline]] std::string join(const Parts&... parts) {
-  Message message;
-  (message.stream() << ... << parts);
-  return message.take();
+[[gnu::cold, gnu::noinline]] std::string join_parts(Parts... parts) {
+  const TextPart list[] = {{&parts, &write_part<std::remove_cvref_t<Parts>>}...};
+  return text_of(list);
+}
+template <class... Parts>
+[[gnu::always_inline]] inline std::string join(const Parts&... parts) {
+  return join_parts<PartOf<Parts>...>(parts...);
 }
 
 template <class ErrorType>
-[[noreturn, gnu::cold, gnu::noinline]] void throw_text(Message& message) {
-  throw ErrorType(message.take());
+[[noreturn, gnu::cold, gnu::noinline]] void throw_text(std::span<const TextPart> parts) {
+  throw ErrorType(text_of(parts));
 }
-
+template <class ErrorType, class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(Parts... parts) {
+  const TextPart list[] = {{&parts, &write_part<std::remove_cvref_t<Parts>>}...};
+  throw_text<ErrorType>(list);
+}
 // Throws. Out of line with all that belongs to it, so that a function is no larger for a check than for a call, and
 // needs no stack if it calls nothing else.
 template <class ErrorType, class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
-  Message message;
-  (message.stream() << ... << parts);
-  throw_text<ErrorType>(message);
+[[noreturn, gnu::always_inline]] inline void fail(const Parts&... parts) {
+  fail_with<ErrorType, PartOf<Parts>...>(parts...);
 }
 }  // namespace detail
 
