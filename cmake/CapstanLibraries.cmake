@@ -151,7 +151,8 @@ function(capstan_library name)
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   if(BUILD_SHARED_LIBS)
-    target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--gc-sections)
+    # A library calls its own functions without the table that a program may put others into.
+    target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--gc-sections -Wl,-Bsymbolic-functions)
     # The constants of ops are full of addresses; in this form their relocations take a twentieth of the space. The loader
     # of glibc 2.36 and later knows it, and where the linker offers it, that is what programs are built for.
     check_linker_flag(CXX -Wl,-z,pack-relative-relocs CAPSTAN_PACKS_RELOCATIONS)

@@ -60,7 +60,7 @@ constexpr bool kIsDense<Dense<T>> = true;
 
 constexpr std::int64_t kFewClasses = 32;
 
-// A block of up to as many rows as a vector has lanes, [count, classes] from x on.
+// A block of a row to as many as a vector has lanes, [count, classes] from x on.
 template <class T, class Output>
 void few_classes(std::int64_t first_row, std::int64_t count, std::int64_t classes, const T* x, const Output& output) {
   const hn::ScalableTag<T> d;
@@ -69,6 +69,7 @@ void few_classes(std::int64_t first_row, std::int64_t count, std::int64_t classe
   HWY_ALIGN T results[kFewClasses * kLanes];
   HWY_ALIGN T log_sums[kLanes];
   x += first_row * classes;
+  if (count < 1) __builtin_unreachable();  // g++ would take `shifted` for uninitialised.
   if (count < kLanes) std::fill(shifted, shifted + classes * kLanes, T(0));
   for (std::int64_t r = 0; r < count; ++r) {
     for (std::int64_t c = 0; c < classes; ++c) shifted[c * kLanes + r] = x[r * classes + c];
