@@ -13,6 +13,7 @@
 // type.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,13 +28,29 @@
 
 namespace capstan {
 
+/// How members of one type become dynamic values and back.
+struct FieldType {
+  /// Errors: ValueError if the value does not fit; `owner` and `name` are for the message.
+  void (*set)(void* member, const AttributeValue& value, std::string_view owner, std::string_view name);
+  AttributeValue (*get)(const void* member);
+};
+
 /// A member of a struct.
 struct AttributeField {
   std::string_view name;
-  bool required;  ///< has no default
-  /// Sets it from a dynamic value. Errors: ValueError if that does not fit; `owner` and `field` are for the message.
-  void (*set)(void* attributes, const AttributeValue& value, std::string_view owner, std::string_view field);
-  AttributeValue (*get)(const void* attributes);
+  bool required;         ///< has no default
+  std::uint32_t offset;  ///< of the member in the struct
+  const FieldType* type;
+
+  /// The row of the same member with other conversions.
+  constexpr AttributeField with_type(const FieldType& other) const { return {name, required, offset, &other}; }
+  /// Sets it from a dynamic value. Errors: ValueError if that does not fit; `owner` is for the message.
+  void set(void* attributes, const AttributeValue& value, std::string_view owner) const {
+    type->set(static_cast<std::byte*>(attributes) + offset, value, owner, name);
+  }
+  AttributeValue get(const void* attributes) const {
+    return type->get(static_cast<const std::byte*>(attributes) + offset);
+  }
 };
 
 /// Conversions between members and dynamic values, one overload for each type. A value fits if nothing is lost: a
@@ -96,6 +113,14 @@ AttributeValue get_field(const std::vector<T>& field) {
   return list;
 }
 
+/// That of the members of type `T`.
+template <class T>
+inline constexpr FieldType field_type = {
+    [](void* member, const AttributeValue& value, std::string_view owner, std::string_view name) {
+      set_field(*static_cast<T*>(member), value, owner, name);
+    },
+    [](const void* member) { return get_field(*static_cast<const T*>(member)); }};
+
 namespace detail {
 template <auto Member>
 struct MemberOf;
@@ -104,18 +129,46 @@ struct MemberOf<Member> {
   using Struct = A;
   using Field = F;
 };
+
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
+// Where an object would lie. Addresses in it are compared when the program is compiled; it has no definition.
+template <class A>
+struct Anywhere {
+  union Place {
+    Place() {}
+    ~Place() {}
+    unsigned char bytes[sizeof(A)];
+    A object;
+  };
+  static Place place;
+};
+
+// Where the member that `member_of(object)` gives lies in an A. offsetof() takes names, not pointers to members.
+template <class A, class MemberFunction>
+consteval std::uint32_t offset_of(MemberFunction member_of) {
+  auto& member = member_of(Anywhere<A>::place.object);
+  std::uint32_t offset = 0;
+  while (static_cast<const void*>(&Anywhere<A>::place.bytes[offset]) != static_cast<const void*>(&member)) {
+    offset += alignof(decltype(member));
+  }
+  return offset;
+}
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 }  // namespace detail
 
 /// The row of a member in a table; `A` is the struct, if the member is one of a base of it.
-// Static: g++ 12 gives the functions below external names that do not tell apart structs of unnamed namespaces, so two
-// files with a struct of the same name would share them.
+// Static: g++ 12 gives it an external name that does not tell apart structs of unnamed namespaces, so two files with a
+// struct of the same name would share it.
 template <auto Member, class A = typename detail::MemberOf<Member>::Struct>
 static constexpr AttributeField field(std::string_view name, bool required = false) {
-  return {name, required,
-          [](void* attributes, const AttributeValue& value, std::string_view owner, std::string_view field_name) {
-            set_field(static_cast<A*>(attributes)->*Member, value, owner, field_name);
-          },
-          [](const void* attributes) { return get_field(static_cast<const A*>(attributes)->*Member); }};
+  return {name, required, detail::offset_of<A>([](A & object) -> auto& { return object.*Member; }),
+          &field_type<typename detail::MemberOf<Member>::Field>};
 }
 
 }  // namespace capstan

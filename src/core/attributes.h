@@ -76,6 +76,18 @@ AttributeValue get_field(const OptionalInt& field);
 AttributeValue get_field(const IntList& field);
 AttributeValue get_field(const Text& field);
 
+// Axes of which one alone is written as a number, as Keras does.
+inline constexpr FieldType kOneAxisOrList = {field_type<Axes>.set, [](const void* member) {
+                                               const Axes& axes = *static_cast<const Axes*>(member);
+                                               return axes.size() == 1 ? AttributeValue(axes[0]) : get_field(axes);
+                                             }};
+// A number that no value leaves as it is.
+inline constexpr FieldType kNumberOrDefault = {
+    [](void* member, const AttributeValue& value, std::string_view op, std::string_view name) {
+      if (value.has_value()) set_field(*static_cast<double*>(member), value, op, name);
+    },
+    field_type<double>.get};
+
 template <class A, std::size_t N>
 constexpr AttributeType attribute_type(const AttributeField (&fields)[N]) {
   static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64 && N <= 8);

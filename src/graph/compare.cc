@@ -34,7 +34,7 @@ std::string attribute_difference(const Graph::Node& a, const Graph::Node& b) {
     const AttributeValue x = field.get(a.attributes);
     const AttributeValue y = field.get(b.attributes);
     if (!equal_values(x, y)) return detail::join(field.name, " is ", x.to_string(), " and ", y.to_string());
-    fields_say_all &= field.set != nullptr;
+    fields_say_all &= field.type->set != nullptr;
   }
   // The bytes of equal fields differ in padding alone.
   return fields_say_all ? "" : "its attributes differ";

@@ -158,12 +158,9 @@ struct Composite {
 
   template <std::size_t kIndex>
   static constexpr AttributeField make_field() {
-    return {
-        kNames.part(kInputs + kIndex, kInputs + kIndex + 1), kIndex < kRequired,
-        [](void* attributes, const AttributeValue& value, std::string_view owner, std::string_view name) {
-          set_field(member_of<kIndex>(*static_cast<Values*>(attributes)), value, owner, name);
-        },
-        [](const void* attributes) { return get_field(member_of<kIndex>(*static_cast<const Values*>(attributes))); }};
+    constexpr auto member = [](Values & values) -> auto& { return member_of<kIndex>(values); };
+    return {name_of(kIndex), kIndex < kRequired, offset_of<Values>(member),
+            &field_type<std::remove_reference_t<decltype(member(std::declval<Values&>()))>>};
   }
   static constexpr AttributeType kType = []<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
     return AttributeType{sizeof(Values), &construct, {make_field<kIndices>()...}, static_cast<int>(kCount)};

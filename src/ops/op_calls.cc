@@ -64,7 +64,7 @@ void AttributeSet::put(int field, const AttributeValue& value) {
   const int count = op_->attributes == nullptr ? 0 : op_->attributes->field_count;
   CAPSTAN_CHECK(field >= 0 && field < count, IndexError, op_->name, ": has ", count, " attributes, no number ", field);
   const AttributeField& row = op_->attributes->fields[field];
-  row.set(bytes_, value, op_->name, row.name);
+  row.set(bytes_, value, op_->name);
   missing_ &= ~(1u << field);
 }
 

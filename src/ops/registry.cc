@@ -82,7 +82,7 @@ AttributeStorage::AttributeStorage(const OpDef& op, const AttributeMap& values) 
     const AttributeField* field = find_field(op, name);
     CAPSTAN_CHECK(field != nullptr, ValueError, op.name, ": unknown attribute \"", name, "\"; it has ",
                   op.attributes == nullptr ? "none" : attribute_names(op));
-    field->set(bytes_, value, op.name, name);
+    field->set(bytes_, value, op.name);
   }
   for (int i = 0; op.attributes != nullptr && i < op.attributes->field_count; ++i) {
     const AttributeField& field = op.attributes->fields[i];

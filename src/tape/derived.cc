@@ -1,5 +1,6 @@
 #include "src/tape/derived.h"
 
+#include <cstddef>
 #include <cstring>
 
 #include "capstan/ops/math.h"
@@ -55,17 +56,14 @@ bool batch_derived(const BatchCall& call, std::vector<Tensor>& outputs) {
   return call_again(call, std::move(inputs), call.attribute_data, outputs);
 }
 
+// It is read alone: nobody calls the op by its name.
+constexpr FieldType kNameOfOp = {
+    nullptr, [](const void* op) { return AttributeValue(std::string((*static_cast<const OpDef* const*>(op))->name)); }};
 constexpr AttributeType kDerivedAttributes = {
     sizeof(DerivedAttributes),
     [](void* attributes) { std::memset(attributes, 0, sizeof(DerivedAttributes)); },
-    {{"of", true, nullptr,
-      [](const void* attributes) {
-        return AttributeValue(std::string(static_cast<const DerivedAttributes*>(attributes)->op->name));
-      }},
-     {"input", true, nullptr,
-      [](const void* attributes) {
-        return AttributeValue(std::int64_t{static_cast<const DerivedAttributes*>(attributes)->input});
-      }}},
+    {{"of", true, offsetof(DerivedAttributes, op), &kNameOfOp},
+     {"input", true, offsetof(DerivedAttributes, input), &field_type<std::int32_t>}},
     2};
 
 // It is linear in the cotangent.

@@ -173,7 +173,7 @@ void set_options(const ClassInfo& info, void* options, const AttributeValue& con
       detail::throw_unknown_name(detail::join("option of ", info.name), key, names,
                                  "options that are left out have their defaults");
     }
-    field->set(options, value, info.name, key);
+    field->set(options, value, info.name);
   }
   for (const OptionField& field : info.options) {
     CAPSTAN_CHECK(!field.required || config.find(field.name) != nullptr, ValueError, info.name, ": option \"",

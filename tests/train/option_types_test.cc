@@ -259,5 +259,50 @@ TEST(Initializers, WithoutASeedTakeTheNextOneWhenTheyAreMade) {
   EXPECT_THROW(Initializer{Initializer::Function{}}, ValueError);
 }
 
+// Members of bases, behind others of all sizes, in a struct with a table of virtual functions.
+struct Numbered {
+  char letter = 'a';
+  double first = 1;
+};
+struct Named {
+  std::string second = "b";
+};
+struct MixedOptions : Numbered, Named {
+  virtual ~MixedOptions() = default;
+  bool third = false;
+  std::vector<std::int64_t> fourth = {};
+  std::int64_t fifth = 5;
+  static std::span<const OptionField> fields() {
+    using O = MixedOptions;
+    // Half of what is written.
+    static constexpr FieldType kHalved = {
+        [](void* member, const AttributeValue& value, std::string_view owner, std::string_view name) {
+          set_field(*static_cast<std::int64_t*>(member), value, owner, name);
+          *static_cast<std::int64_t*>(member) /= 2;
+        },
+        [](const void* member) { return get_field(2 * *static_cast<const std::int64_t*>(member)); }};
+    static constexpr OptionField all[] = {option<&O::first, O>("first"), option<&O::second, O>("second"),
+                                          option<&O::third>("third"), option<&O::fourth>("fourth"),
+                                          option<&O::fifth>("fifth").with_type(kHalved)};
+    return all;
+  }
+};
+
+TEST(OptionTypes, AreFoundWhereverTheyLie) {
+  static const ClassInfo info{"thing", "keras.things", "Mixed", "Members in bases.", MixedOptions::fields()};
+  MixedOptions options;
+  EXPECT_EQ(config_of(info, &options).to_json(),
+            R"({"first": 1.0, "second": "b", "third": false, "fourth": [], "fifth": 10})");
+  set_options(info, &options,
+              AttributeValue::from_json(R"({"first": 2, "second": "c", "third": true, "fourth": [3, 4], "fifth": 8})"));
+  EXPECT_EQ(options.letter, 'a');
+  EXPECT_EQ(options.first, 2);
+  EXPECT_EQ(options.second, "c");
+  EXPECT_TRUE(options.third);
+  EXPECT_EQ(options.fourth, (std::vector<std::int64_t>{3, 4}));
+  EXPECT_EQ(options.fifth, 4);
+  EXPECT_EQ(config_of(info, &options).find("fifth")->to_json(), "8");
+}
+
 }  // namespace
 }  // namespace capstan

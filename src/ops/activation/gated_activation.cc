@@ -40,16 +40,10 @@ struct GeneralReluAttributes {
   double threshold = 0;
 };
 // A limit of "none" is written as no value in calls by name.
-constexpr AttributeField kMaxValueField = {
-    "max_value", false,
-    [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view name) {
-      if (value.kind == AttributeValue::Kind::kNone) return;
-      set_field(static_cast<GeneralReluAttributes*>(attributes)->max_value, value, op, name);
-    },
-    [](const void* attributes) { return get_field(static_cast<const GeneralReluAttributes*>(attributes)->max_value); }};
-constexpr AttributeType kGeneralReluAttributes =
-    attribute_type<GeneralReluAttributes>({field<&GeneralReluAttributes::negative_slope>("negative_slope"),
-                                           kMaxValueField, field<&GeneralReluAttributes::threshold>("threshold")});
+constexpr AttributeType kGeneralReluAttributes = attribute_type<GeneralReluAttributes>(
+    {field<&GeneralReluAttributes::negative_slope>("negative_slope"),
+     field<&GeneralReluAttributes::max_value>("max_value").with_type(kNumberOrDefault),
+     field<&GeneralReluAttributes::threshold>("threshold")});
 
 }  // namespace
 

@@ -49,25 +49,15 @@ struct ConvOps {
   static const OpDef& backprop_filter();
 };
 
-// Fields are looked up by their own struct, so the inherited ones are spelled out.
-template <int R, auto Member>
-constexpr AttributeField inherited(std::string_view name) {
-  using A = BackpropAttributes<R>;
-  return {name, false,
-          [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view field_name) {
-            set_field(static_cast<A*>(attributes)->*Member, value, op, field_name);
-          },
-          [](const void* attributes) { return get_field(static_cast<const A*>(attributes)->*Member); }};
-}
 template <int R>
 constexpr AttributeType kConvAttributes = attribute_type<ConvAttributes<R>>(
     {field<&ConvAttributes<R>::strides>("strides"), field<&ConvAttributes<R>::padding>("padding"),
      field<&ConvAttributes<R>::dilations>("dilations")});
 template <int R>
 constexpr AttributeType backprop_attributes(std::string_view sizes) {
-  return attribute_type<BackpropAttributes<R>>(
-      {field<&BackpropAttributes<R>::sizes>(sizes, true), inherited<R, &ConvAttributes<R>::strides>("strides"),
-       inherited<R, &ConvAttributes<R>::padding>("padding"), inherited<R, &ConvAttributes<R>::dilations>("dilations")});
+  using A = BackpropAttributes<R>;
+  return attribute_type<A>({field<&A::sizes>(sizes, true), field<&A::strides, A>("strides"),
+                            field<&A::padding, A>("padding"), field<&A::dilations, A>("dilations")});
 }
 
 // An operand's shape without the axis of items, if it has one.

@@ -41,18 +41,12 @@ constexpr AttributeType kPoolNdAttributes = attribute_type<PoolNdAttributes<R>>(
 struct ArgmaxAttributes : PoolAttributes {
   bool include_batch_in_index = false;
 };
-template <auto Member>
-constexpr AttributeField inherited(std::string_view name) {
-  return {name, true,
-          [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view field_name) {
-            set_field(static_cast<ArgmaxAttributes*>(attributes)->*Member, value, op, field_name);
-          },
-          [](const void* attributes) { return get_field(static_cast<const ArgmaxAttributes*>(attributes)->*Member); }};
-}
-constexpr AttributeType kArgmaxAttributes = attribute_type<ArgmaxAttributes>(
-    {inherited<&PoolAttributes::ksize>("ksize"), inherited<&PoolAttributes::strides>("strides"),
-     inherited<&PoolAttributes::padding>("padding"),
-     field<&ArgmaxAttributes::include_batch_in_index>("include_batch_in_index")});
+constexpr AttributeType kArgmaxAttributes = [] {
+  using A = ArgmaxAttributes;
+  return attribute_type<A>({field<&A::ksize, A>("ksize", true), field<&A::strides, A>("strides", true),
+                            field<&A::padding, A>("padding", true),
+                            field<&A::include_batch_in_index>("include_batch_in_index")});
+}();
 
 // The pooling type of `pool`.
 enum class PoolingType : std::uint8_t { kMax, kAverage };

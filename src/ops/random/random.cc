@@ -51,8 +51,8 @@ struct RandomAttributes {
   std::uint64_t key() const { return has_seed ? seed : next_seed(); }
 };
 
-constexpr AttributeField kSeedField = {
-    "seed", false,
+// Of the whole struct.
+constexpr FieldType kSeedType = {
     [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view name) {
       auto& a = *static_cast<RandomAttributes*>(attributes);
       OptionalInt seed;
@@ -65,28 +65,23 @@ constexpr AttributeField kSeedField = {
       return a.has_seed ? AttributeValue(static_cast<std::int64_t>(a.seed)) : AttributeValue();
     }};
 
-// The upper end of a uniform draw is 1 if it is not given, but integers need one.
-constexpr AttributeField kMaxvalField = {
-    "maxval", false,
-    [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view name) {
-      if (value.kind == AttributeValue::Kind::kNone) return;
-      set_field(static_cast<RandomAttributes*>(attributes)->second, value, op, name);
-    },
-    [](const void* attributes) { return get_field(static_cast<const RandomAttributes*>(attributes)->second); }};
+constexpr AttributeField kSeedField = {"seed", false, 0, &kSeedType};
 
-constexpr AttributeType random_attributes(std::string_view first, AttributeField second) {
-  return attribute_type<RandomAttributes>({field<&RandomAttributes::shape>("shape", true),
-                                           field<&RandomAttributes::first>(first), second,
-                                           field<&RandomAttributes::dtype>("dtype"), kSeedField});
+constexpr AttributeType random_attributes(std::string_view first, std::string_view second,
+                                          const FieldType& second_type = field_type<double>) {
+  using A = RandomAttributes;
+  return attribute_type<A>({field<&A::shape>("shape", true), field<&A::first>(first),
+                            field<&A::second>(second).with_type(second_type), field<&A::dtype>("dtype"), kSeedField});
 }
-// NaN stands for "no upper end is given".
+// The upper end of a uniform draw is 1 if it is not given, but integers need one. NaN stands for "no upper end is
+// given".
 constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 constexpr AttributeType kUniformAttributes = [] {
-  AttributeType type = random_attributes("minval", kMaxvalField);
+  AttributeType type = random_attributes("minval", "maxval", kNumberOrDefault);
   type.construct = [](void* attributes) { (new (attributes) RandomAttributes())->second = kNotGiven; };
   return type;
 }();
-constexpr AttributeType kNormalAttributes = random_attributes("mean", field<&RandomAttributes::second>("stddev"));
+constexpr AttributeType kNormalAttributes = random_attributes("mean", "stddev");
 
 void infer_uniform(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<RandomAttributes>();
