@@ -97,7 +97,7 @@ class CAPSTAN_EXPORT CallbackBody : public Configurable {
 /// A callback of a class of your own.
 template <class Body, class... Arguments>
 Callback make_callback(Arguments&&... arguments) {
-  return Callback(std::make_shared<Body>(std::forward<Arguments>(arguments)...));
+  return Callback(make_configurable<Body>(std::forward<Arguments>(arguments)...));
 }
 
 /// A list of callbacks for a loop of one's own: each hook calls those of all, in their order.

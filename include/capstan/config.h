@@ -24,6 +24,7 @@
 //     Schedule schedule = schedules::get("halving");
 #pragma once
 
+#include <concepts>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -53,6 +54,11 @@ struct OptionField : AttributeField {
   bool least_is_out = false;                     ///< it must be more than `least`
   std::span<const std::string_view> names = {};  ///< of a text: what it may be
 
+  constexpr OptionField with_type(const FieldType& other) const {
+    OptionField copy = *this;
+    copy.type = &other;
+    return copy;
+  }
   constexpr OptionField at_least(double value) const {
     OptionField copy = *this;
     copy.least = value;
@@ -95,6 +101,14 @@ class CAPSTAN_EXPORT Configurable {
   /// Its struct of options, to which the table of its class belongs.
   virtual const void* options_data() const = 0;
 };
+
+/// An object of class `T`, as std::make_shared gives one. What counts its owners and deletes it is the same code for
+/// all classes, of which there are hundreds.
+template <std::derived_from<Configurable> T, class... Arguments>
+std::shared_ptr<T> make_configurable(Arguments&&... arguments) {
+  Configurable* const object = new T(std::forward<Arguments>(arguments)...);
+  return std::static_pointer_cast<T>(std::shared_ptr<Configurable>(object));
+}
 
 /// What is known of a class of such objects.
 struct ClassInfo {
@@ -167,7 +181,7 @@ class Configured : public Base {
   static std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& config) {
     Options options;
     set_options(info, &options, config);
-    return std::make_shared<Derived>(std::as_const(options));
+    return make_configurable<Derived>(std::as_const(options));
   }
   static constexpr std::string_view alias() {
     if constexpr (requires { Derived::kAlias; }) {

@@ -461,7 +461,7 @@ class ConfiguredLayer : public Base {
   static std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& config) {
     Options options;
     set_options(info, &options, config);
-    return std::make_shared<Derived>(std::as_const(options));
+    return make_configurable<Derived>(std::as_const(options));
   }
 };
 
@@ -533,7 +533,7 @@ class LayerOf : public detail::HandleOf<Body>::type {
     static_assert(!std::is_abstract_v<Body>,
                   "a layer of your own overrides Tensor call(const Tensor& x, const CallOptions& options)");
     static_assert(detail::kAddNothing<Layer, LayerOf>);
-    return std::make_shared<Body>(std::forward<Arguments>(arguments)...);
+    return make_configurable<Body>(std::forward<Arguments>(arguments)...);
   }
 };
 

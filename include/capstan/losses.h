@@ -156,7 +156,7 @@ class CAPSTAN_EXPORT Loss {
 /// A loss of a class of your own. Errors: ValueError for options that are not allowed.
 template <class L>
 Loss make_loss(const typename L::Options& options = {}) {
-  return Loss(std::make_shared<L>(options));
+  return Loss(make_configurable<L>(options));
 }
 
 /// The table of options that has these, and then all members of losses::LossOptions.

@@ -132,7 +132,7 @@ class CAPSTAN_EXPORT Metric {
 /// A metric of a class of your own. Errors: ValueError for options that are not allowed.
 template <class M>
 Metric make_metric(const typename M::Options& options = {}, std::string name = {}) {
-  return Metric(std::make_shared<M>(options), std::move(name));
+  return Metric(make_configurable<M>(options), std::move(name));
 }
 
 /// Metrics under the names of Keras. Their options are checked: ValueError names class, option and value.

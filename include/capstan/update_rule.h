@@ -160,7 +160,7 @@ class Rule : public Configured<Derived, UpdateRule, Options> {
 /// An optimizer of a rule. Errors: ValueError for options that are not allowed.
 template <class R>
 Optimizer make_optimizer(const typename R::Options& options = {}) {
-  return Optimizer(std::make_shared<R>(options));
+  return Optimizer(make_configurable<R>(options));
 }
 
 /// The rows of the members of OptimizerOptions, with their limits, for a struct that has all of them.

@@ -159,7 +159,7 @@ class TableActivation final : public ActivationBody {
 std::shared_ptr<Configurable> make(std::size_t row, const AttributeValue& config) {
   Settings settings = kRows[row].defaults;
   set_options(info_of(row), &settings, config);
-  return std::make_shared<TableActivation>(row, settings);
+  return make_configurable<TableActivation>(row, settings);
 }
 
 template <std::size_t... Rows>
@@ -216,9 +216,9 @@ ActivationFunction::ActivationFunction(std::string_view name, const AttributeMap
 ActivationFunction::ActivationFunction(Tensor (*function)(const Tensor&)) {
   if (function == nullptr || function == kRows[kLinear].plain) return;
   for (std::size_t i = 0; i < kCount && body_ == nullptr; ++i) {
-    if (kRows[i].plain == function) body_ = std::make_shared<TableActivation>(i, kRows[i].defaults);
+    if (kRows[i].plain == function) body_ = make_configurable<TableActivation>(i, kRows[i].defaults);
   }
-  if (body_ == nullptr) body_ = std::make_shared<FunctionActivation>(function);
+  if (body_ == nullptr) body_ = make_configurable<FunctionActivation>(function);
 }
 
 ActivationFunction::ActivationFunction(std::shared_ptr<const ActivationBody> body) : body_(std::move(body)) {
@@ -226,7 +226,7 @@ ActivationFunction::ActivationFunction(std::shared_ptr<const ActivationBody> bod
 }
 
 std::shared_ptr<const ActivationBody> ActivationFunction::of_function(std::function<Tensor(Tensor)> function) {
-  return function ? std::make_shared<FunctionActivation>(std::move(function)) : nullptr;
+  return function ? make_configurable<FunctionActivation>(std::move(function)) : nullptr;
 }
 
 std::string ActivationFunction::name() const {

@@ -34,7 +34,7 @@ struct AdadeltaRule final : Rule<AdadeltaRule, AdadeltaOptions> {
 
 }  // namespace
 
-Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(std::make_shared<AdadeltaRule>(options)) {}
+Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(make_configurable<AdadeltaRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -81,7 +81,7 @@ struct AdafactorRule final : Rule<AdafactorRule, AdafactorOptions> {
 
 }  // namespace
 
-Adafactor::Adafactor(const AdafactorOptions& options) : Optimizer(std::make_shared<AdafactorRule>(options)) {}
+Adafactor::Adafactor(const AdafactorOptions& options) : Optimizer(make_configurable<AdafactorRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -36,7 +36,7 @@ struct AdagradRule final : Rule<AdagradRule, AdagradOptions> {
 
 }  // namespace
 
-Adagrad::Adagrad(const AdagradOptions& options) : Optimizer(std::make_shared<AdagradRule>(options)) {}
+Adagrad::Adagrad(const AdagradOptions& options) : Optimizer(make_configurable<AdagradRule>(options)) {}
 
 }  // namespace optimizers
 

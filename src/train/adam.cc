@@ -67,8 +67,8 @@ struct AdamWRule final : AdamBase<AdamWRule> {
 
 }  // namespace
 
-Adam::Adam(const AdamOptions& options) : Optimizer(std::make_shared<AdamRule>(options)) {}
-AdamW::AdamW(const AdamOptions& options) : Optimizer(std::make_shared<AdamWRule>(options)) {}
+Adam::Adam(const AdamOptions& options) : Optimizer(make_configurable<AdamRule>(options)) {}
+AdamW::AdamW(const AdamOptions& options) : Optimizer(make_configurable<AdamWRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -40,7 +40,7 @@ struct AdamaxRule final : Rule<AdamaxRule, AdamaxOptions> {
 
 }  // namespace
 
-Adamax::Adamax(const AdamaxOptions& options) : Optimizer(std::make_shared<AdamaxRule>(options)) {}
+Adamax::Adamax(const AdamaxOptions& options) : Optimizer(make_configurable<AdamaxRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -38,7 +38,7 @@ std::shared_ptr<const ConstraintBody> as_body(std::shared_ptr<Configurable> obje
 Constraint::Constraint(std::string_view name) : body_(as_body(deserialize("constraint", std::string(name)))) {}
 
 std::shared_ptr<const ConstraintBody> Constraint::of_function(Function function) {
-  return function ? std::make_shared<FunctionConstraint>(std::move(function)) : nullptr;
+  return function ? make_configurable<FunctionConstraint>(std::move(function)) : nullptr;
 }
 
 Constraint::Function Constraint::function() const {
@@ -72,16 +72,9 @@ constexpr double kEpsilon = 1e-7;
 
 Tensor norm_of(const Tensor& w, const Axes& axis) { return sqrt(reduce_sum(square(w), axis, true)); }
 
-// Keras writes a single axis as a number.
-AttributeValue axis_as_written(const Axes& axis) {
-  return axis.size() == 1 ? AttributeValue(axis[0]) : get_field(axis);
-}
-
 template <class O>
 constexpr OptionField axis_option() {
-  OptionField field = option<&O::axis>("axis");
-  field.get = [](const void* options) { return axis_as_written(static_cast<const O*>(options)->axis); };
-  return field;
+  return option<&O::axis>("axis").with_type(kOneAxisOrList);
 }
 
 struct MaxNormBody final : Configured<MaxNormBody, ConstraintBody, MaxNormOptions> {
@@ -149,11 +142,11 @@ std::span<const OptionField> MinMaxNormOptions::fields() {
   return all;
 }
 
-Constraint MaxNorm(const MaxNormOptions& options) { return Constraint(std::make_shared<MaxNormBody>(options)); }
-Constraint NonNeg() { return Constraint(std::make_shared<NonNegBody>()); }
-Constraint UnitNorm(const UnitNormOptions& options) { return Constraint(std::make_shared<UnitNormBody>(options)); }
+Constraint MaxNorm(const MaxNormOptions& options) { return Constraint(make_configurable<MaxNormBody>(options)); }
+Constraint NonNeg() { return Constraint(make_configurable<NonNegBody>()); }
+Constraint UnitNorm(const UnitNormOptions& options) { return Constraint(make_configurable<UnitNormBody>(options)); }
 Constraint MinMaxNorm(const MinMaxNormOptions& options) {
-  return Constraint(std::make_shared<MinMaxNormBody>(options));
+  return Constraint(make_configurable<MinMaxNormBody>(options));
 }
 
 }  // namespace constraints

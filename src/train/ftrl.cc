@@ -58,7 +58,7 @@ struct FtrlRule final : Rule<FtrlRule, FtrlOptions> {
 
 }  // namespace
 
-Ftrl::Ftrl(const FtrlOptions& options) : Optimizer(std::make_shared<FtrlRule>(options)) {}
+Ftrl::Ftrl(const FtrlOptions& options) : Optimizer(make_configurable<FtrlRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -104,7 +104,7 @@ Tensor zeros_for(const Shape& shape, DType dtype, std::int64_t batch, std::int64
 }  // namespace
 
 layers::InputLayer::InputLayer(const InputShape& shape, const InputOptions& options)
-    : Layer(std::make_shared<InputBody>(
+    : Layer(make_configurable<InputBody>(
           LayerOptions{.name = options.name, .input_shape = shape, .trainable = true, .dtype = floatx()})) {
   LayerState& state = LayerState::of(*this);
   state.converts_input = false;
@@ -542,6 +542,6 @@ Nest Model::output_of(const std::string& layer_name) const {
 }
 
 Model::Model(const Nest& inputs, const Nest& outputs, const std::string& name)
-    : Model(std::make_shared<FunctionalBody>(inputs, outputs, name)) {}
+    : Model(make_configurable<FunctionalBody>(inputs, outputs, name)) {}
 
 }  // namespace capstan

@@ -39,7 +39,7 @@ Initializer::Initializer(std::shared_ptr<const InitializerBody> body) : body_(st
 
 std::shared_ptr<const InitializerBody> Initializer::of_function(Function function) {
   CAPSTAN_CHECK(function, ValueError, "initializer: the function is empty");
-  return std::make_shared<FunctionInitializer>(std::move(function));
+  return make_configurable<FunctionInitializer>(std::move(function));
 }
 
 Initializer initializers::get(const AttributeValue& value) {
@@ -169,16 +169,16 @@ struct RandomUniformBody final : Drawing<RandomUniformBody, UniformOptions> {
 
 namespace initializers {
 
-Zeros::Zeros() : Initializer(std::make_shared<ZerosBody>()) {}
-Ones::Ones() : Initializer(std::make_shared<OnesBody>()) {}
-Constant::Constant(double value) : Initializer(std::make_shared<ConstantBody>(ConstantOptions{value})) {}
-Identity::Identity(double gain) : Initializer(std::make_shared<IdentityBody>(IdentityOptions{gain})) {}
+Zeros::Zeros() : Initializer(make_configurable<ZerosBody>()) {}
+Ones::Ones() : Initializer(make_configurable<OnesBody>()) {}
+Constant::Constant(double value) : Initializer(make_configurable<ConstantBody>(ConstantOptions{value})) {}
+Identity::Identity(double gain) : Initializer(make_configurable<IdentityBody>(IdentityOptions{gain})) {}
 RandomNormal::RandomNormal(double mean, double stddev, std::optional<std::uint64_t> seed)
-    : Initializer(std::make_shared<RandomNormalBody>(NormalOptions{mean, stddev, seed})) {}
+    : Initializer(make_configurable<RandomNormalBody>(NormalOptions{mean, stddev, seed})) {}
 TruncatedNormal::TruncatedNormal(double mean, double stddev, std::optional<std::uint64_t> seed)
-    : Initializer(std::make_shared<TruncatedNormalBody>(NormalOptions{mean, stddev, seed})) {}
+    : Initializer(make_configurable<TruncatedNormalBody>(NormalOptions{mean, stddev, seed})) {}
 RandomUniform::RandomUniform(double minval, double maxval, std::optional<std::uint64_t> seed)
-    : Initializer(std::make_shared<RandomUniformBody>(UniformOptions{minval, maxval, seed})) {}
+    : Initializer(make_configurable<RandomUniformBody>(UniformOptions{minval, maxval, seed})) {}
 
 }  // namespace initializers
 

@@ -50,7 +50,7 @@ struct LambRule final : Rule<LambRule, LambOptions> {
 
 }  // namespace
 
-Lamb::Lamb(const LambOptions& options) : Optimizer(std::make_shared<LambRule>(options)) {}
+Lamb::Lamb(const LambOptions& options) : Optimizer(make_configurable<LambRule>(options)) {}
 
 }  // namespace optimizers
 

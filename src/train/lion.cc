@@ -33,7 +33,7 @@ struct LionRule final : Rule<LionRule, LionOptions> {
 
 }  // namespace
 
-Lion::Lion(const LionOptions& options) : Optimizer(std::make_shared<LionRule>(options)) {}
+Lion::Lion(const LionOptions& options) : Optimizer(make_configurable<LionRule>(options)) {}
 
 }  // namespace optimizers
 

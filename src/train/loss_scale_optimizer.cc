@@ -67,7 +67,7 @@ LossScaleOptions with_inner(const Optimizer& inner, const LossScaleOptimizerOpti
 }  // namespace
 
 LossScaleOptimizer::LossScaleOptimizer(const Optimizer& inner_optimizer, const LossScaleOptimizerOptions& options)
-    : Optimizer(std::make_shared<LossScaleRule>(with_inner(inner_optimizer, options))) {}
+    : Optimizer(make_configurable<LossScaleRule>(with_inner(inner_optimizer, options))) {}
 
 }  // namespace optimizers
 

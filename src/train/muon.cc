@@ -133,7 +133,7 @@ struct MuonRule final : Rule<MuonRule, MuonOptions> {
 
 }  // namespace
 
-Muon::Muon(const MuonOptions& options) : Optimizer(std::make_shared<MuonRule>(options)) {}
+Muon::Muon(const MuonOptions& options) : Optimizer(make_configurable<MuonRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -65,7 +65,7 @@ struct NadamRule final : Rule<NadamRule, NadamOptions> {
 
 }  // namespace
 
-Nadam::Nadam(const NadamOptions& options) : Optimizer(std::make_shared<NadamRule>(options)) {}
+Nadam::Nadam(const NadamOptions& options) : Optimizer(make_configurable<NadamRule>(options)) {}
 
 }  // namespace optimizers
 

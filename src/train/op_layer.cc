@@ -247,7 +247,7 @@ Layer detail::op_layer(const AttributeValue& node) {
   CAPSTAN_CHECK(name != nullptr && name->kind == Kind::kString, ValueError, "the op \"", op, "\" has no name");
   AttributeValue kept = node;
   kept.set("inbound_nodes", AttributeValue());
-  return OpLayer(std::make_shared<OpBody>(*known, kept, call, name->text));
+  return OpLayer(make_configurable<OpBody>(*known, kept, call, name->text));
 }
 
 AttributeValue detail::op_node(const Layer& layer, const std::function<AttributeValue(std::size_t)>& value_of) {

@@ -96,7 +96,7 @@ struct OrthogonalBody final : detail::Drawing<OrthogonalBody, OrthogonalOptions>
 }  // namespace
 
 initializers::Orthogonal::Orthogonal(double gain, std::optional<std::uint64_t> seed)
-    : Initializer(std::make_shared<OrthogonalBody>(OrthogonalOptions{gain, seed})) {}
+    : Initializer(make_configurable<OrthogonalBody>(OrthogonalOptions{gain, seed})) {}
 
 const ClassInfo& detail::orthogonal_class() { return OrthogonalBody::info(); }
 

@@ -40,7 +40,7 @@ void check_name(const AttributeValue& value) {
 Regularizer::Regularizer(std::string_view name) : Regularizer(regularizers::get(std::string(name))) {}
 
 std::shared_ptr<const RegularizerBody> Regularizer::of_function(std::function<Tensor(const Tensor&)> function) {
-  return function ? std::make_shared<FunctionRegularizer>(std::move(function)) : nullptr;
+  return function ? make_configurable<FunctionRegularizer>(std::move(function)) : nullptr;
 }
 
 Regularizer regularizers::get(const AttributeValue& value) {
@@ -152,11 +152,11 @@ struct OrthogonalBody final : Configured<OrthogonalBody, RegularizerBody, Orthog
 
 namespace regularizers {
 
-Regularizer L1(double factor) { return Regularizer(std::make_shared<L1Body>(L1Options{factor})); }
-Regularizer L2(double factor) { return Regularizer(std::make_shared<L2Body>(L2Options{factor})); }
-Regularizer L1L2(double l1, double l2) { return Regularizer(std::make_shared<L1L2Body>(L1L2Options{l1, l2})); }
+Regularizer L1(double factor) { return Regularizer(make_configurable<L1Body>(L1Options{factor})); }
+Regularizer L2(double factor) { return Regularizer(make_configurable<L2Body>(L2Options{factor})); }
+Regularizer L1L2(double l1, double l2) { return Regularizer(make_configurable<L1L2Body>(L1L2Options{l1, l2})); }
 Regularizer OrthogonalRegularizer(double factor, std::string_view mode) {
-  return Regularizer(std::make_shared<OrthogonalBody>(OrthogonalOptions{factor, std::string(mode)}));
+  return Regularizer(make_configurable<OrthogonalBody>(OrthogonalOptions{factor, std::string(mode)}));
 }
 
 }  // namespace regularizers

@@ -51,7 +51,7 @@ struct RMSpropRule final : Rule<RMSpropRule, RMSpropOptions> {
 
 }  // namespace
 
-RMSprop::RMSprop(const RMSpropOptions& options) : Optimizer(std::make_shared<RMSpropRule>(options)) {}
+RMSprop::RMSprop(const RMSpropOptions& options) : Optimizer(make_configurable<RMSpropRule>(options)) {}
 
 }  // namespace optimizers
 

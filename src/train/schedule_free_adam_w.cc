@@ -51,7 +51,7 @@ struct ScheduleFreeAdamWRule final : Rule<ScheduleFreeAdamWRule, ScheduleFreeAda
 }  // namespace
 
 ScheduleFreeAdamW::ScheduleFreeAdamW(const ScheduleFreeAdamWOptions& options)
-    : Optimizer(std::make_shared<ScheduleFreeAdamWRule>(options)) {}
+    : Optimizer(make_configurable<ScheduleFreeAdamWRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -24,7 +24,7 @@ class FunctionSchedule final : public detail::OfFunction<ScheduleBody> {
 }  // namespace
 
 std::shared_ptr<const ScheduleBody> Schedule::of_function(std::function<double(std::int64_t)> function) {
-  return std::make_shared<FunctionSchedule>(std::move(function));
+  return make_configurable<FunctionSchedule>(std::move(function));
 }
 
 namespace schedules {
@@ -212,30 +212,30 @@ struct Piecewise final : Configured<Piecewise, ScheduleBody, PiecewiseOptions> {
 
 InverseTimeDecay::InverseTimeDecay(double initial_learning_rate, double decay_steps, double decay_rate,
                                    const DecayOptions& options)
-    : Schedule(std::make_shared<InverseTime>(
+    : Schedule(make_configurable<InverseTime>(
           RateOptions{initial_learning_rate, decay_steps, decay_rate, options.staircase})) {}
 
 ExponentialDecay::ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate,
                                    const DecayOptions& options)
-    : Schedule(std::make_shared<Exponential>(
+    : Schedule(make_configurable<Exponential>(
           RateOptions{initial_learning_rate, decay_steps, decay_rate, options.staircase})) {}
 
 PolynomialDecay::PolynomialDecay(double initial_learning_rate, double decay_steps, double end_learning_rate,
                                  double power, bool cycle)
-    : Schedule(std::make_shared<Polynomial>(
+    : Schedule(make_configurable<Polynomial>(
           PolynomialOptions{initial_learning_rate, decay_steps, end_learning_rate, power, cycle})) {}
 
 CosineDecay::CosineDecay(double initial_learning_rate, double decay_steps, const CosineDecayOptions& options)
-    : Schedule(std::make_shared<Cosine>(CosineOptions{initial_learning_rate, decay_steps, options.alpha,
-                                                      options.warmup_target, options.warmup_steps})) {}
+    : Schedule(make_configurable<Cosine>(CosineOptions{initial_learning_rate, decay_steps, options.alpha,
+                                                       options.warmup_target, options.warmup_steps})) {}
 
 CosineDecayRestarts::CosineDecayRestarts(double initial_learning_rate, double first_decay_steps,
                                          const CosineDecayRestartsOptions& options)
-    : Schedule(std::make_shared<Restarts>(
+    : Schedule(make_configurable<Restarts>(
           RestartsOptions{initial_learning_rate, first_decay_steps, options.t_mul, options.m_mul, options.alpha})) {}
 
 PiecewiseConstantDecay::PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values)
-    : Schedule(std::make_shared<Piecewise>(PiecewiseOptions{std::move(boundaries), std::move(values)})) {}
+    : Schedule(make_configurable<Piecewise>(PiecewiseOptions{std::move(boundaries), std::move(values)})) {}
 
 }  // namespace schedules
 

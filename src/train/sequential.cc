@@ -84,12 +84,12 @@ void add_all(const Sequential& model, std::span<const Layer> layers) {
 Sequential::Sequential() : Sequential(std::initializer_list<Layer>()) {}
 
 Sequential::Sequential(std::initializer_list<Layer> layers, const std::string& name)
-    : Model(std::make_shared<SequentialBody>(name)) {
+    : Model(make_configurable<SequentialBody>(name)) {
   add_all(*this, std::span(layers.begin(), layers.size()));
 }
 
 Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name)
-    : Model(std::make_shared<SequentialBody>(name)) {
+    : Model(make_configurable<SequentialBody>(name)) {
   add_all(*this, layers);
 }
 

@@ -36,7 +36,7 @@ struct SGDRule final : Rule<SGDRule, SGDOptions> {
 
 }  // namespace
 
-SGD::SGD(const SGDOptions& options) : Optimizer(std::make_shared<SGDRule>(options)) {}
+SGD::SGD(const SGDOptions& options) : Optimizer(make_configurable<SGDRule>(options)) {}
 
 }  // namespace optimizers
 

@@ -72,7 +72,7 @@ std::span<const OptionField> STFTInitializerOptions::fields() {
 }
 
 STFTInitializer::STFTInitializer(const STFTInitializerOptions& options)
-    : Initializer(std::make_shared<STFTBody>(options)) {}
+    : Initializer(make_configurable<STFTBody>(options)) {}
 
 }  // namespace initializers
 

@@ -72,7 +72,7 @@ struct WithFans : detail::Drawing<Derived, Options> {
     if (options.input_axes || options.output_axes) return nullptr;
     options.input_axes = std::move(input_axes);
     options.output_axes = std::move(output_axes);
-    return std::make_shared<Derived>(options, this->draws);
+    return make_configurable<Derived>(options, this->draws);
   }
 };
 
@@ -161,19 +161,19 @@ std::span<const OptionField> FanOptions::fields() {
 }
 
 VarianceScaling::VarianceScaling(const VarianceScalingOptions& options)
-    : Initializer(std::make_shared<VarianceScalingBody>(options)) {}
+    : Initializer(make_configurable<VarianceScalingBody>(options)) {}
 GlorotUniform::GlorotUniform(std::optional<std::uint64_t> seed) : GlorotUniform(FanOptions{seed}) {}
-GlorotUniform::GlorotUniform(const FanOptions& options) : Initializer(std::make_shared<GlorotUniformBody>(options)) {}
+GlorotUniform::GlorotUniform(const FanOptions& options) : Initializer(make_configurable<GlorotUniformBody>(options)) {}
 GlorotNormal::GlorotNormal(std::optional<std::uint64_t> seed) : GlorotNormal(FanOptions{seed}) {}
-GlorotNormal::GlorotNormal(const FanOptions& options) : Initializer(std::make_shared<GlorotNormalBody>(options)) {}
+GlorotNormal::GlorotNormal(const FanOptions& options) : Initializer(make_configurable<GlorotNormalBody>(options)) {}
 HeUniform::HeUniform(std::optional<std::uint64_t> seed) : HeUniform(FanOptions{seed}) {}
-HeUniform::HeUniform(const FanOptions& options) : Initializer(std::make_shared<HeUniformBody>(options)) {}
+HeUniform::HeUniform(const FanOptions& options) : Initializer(make_configurable<HeUniformBody>(options)) {}
 HeNormal::HeNormal(std::optional<std::uint64_t> seed) : HeNormal(FanOptions{seed}) {}
-HeNormal::HeNormal(const FanOptions& options) : Initializer(std::make_shared<HeNormalBody>(options)) {}
+HeNormal::HeNormal(const FanOptions& options) : Initializer(make_configurable<HeNormalBody>(options)) {}
 LecunUniform::LecunUniform(std::optional<std::uint64_t> seed) : LecunUniform(FanOptions{seed}) {}
-LecunUniform::LecunUniform(const FanOptions& options) : Initializer(std::make_shared<LecunUniformBody>(options)) {}
+LecunUniform::LecunUniform(const FanOptions& options) : Initializer(make_configurable<LecunUniformBody>(options)) {}
 LecunNormal::LecunNormal(std::optional<std::uint64_t> seed) : LecunNormal(FanOptions{seed}) {}
-LecunNormal::LecunNormal(const FanOptions& options) : Initializer(std::make_shared<LecunNormalBody>(options)) {}
+LecunNormal::LecunNormal(const FanOptions& options) : Initializer(make_configurable<LecunNormalBody>(options)) {}
 
 }  // namespace initializers
 

@@ -88,7 +88,7 @@ struct CSVLoggerBody final : Configured<CSVLoggerBody, CallbackBody, CSVLoggerCo
 }  // namespace
 
 CSVLogger::CSVLogger(const std::string& filename, const CSVLoggerOptions& options)
-    : Callback(std::make_shared<CSVLoggerBody>(CSVLoggerConfig{options, filename})) {}
+    : Callback(make_configurable<CSVLoggerBody>(CSVLoggerConfig{options, filename})) {}
 
 }  // namespace callbacks
 

@@ -82,7 +82,7 @@ const EarlyStoppingBody& body_of(const Callback& callback) {
 }  // namespace
 
 EarlyStopping::EarlyStopping(const EarlyStoppingOptions& options)
-    : Callback(std::make_shared<EarlyStoppingBody>(options)) {}
+    : Callback(make_configurable<EarlyStoppingBody>(options)) {}
 std::int64_t EarlyStopping::stopped_epoch() const { return body_of(*this).stopped_epoch; }
 std::int64_t EarlyStopping::best_epoch() const { return body_of(*this).best_epoch; }
 

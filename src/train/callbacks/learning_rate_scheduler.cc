@@ -34,6 +34,6 @@ struct Body final : CallbackBody {
 }  // namespace
 
 LearningRateScheduler::LearningRateScheduler(Function schedule, int verbose)
-    : Callback(std::make_shared<Body>(std::move(schedule), verbose)) {}
+    : Callback(make_configurable<Body>(std::move(schedule), verbose)) {}
 
 }  // namespace capstan::callbacks

@@ -91,7 +91,7 @@ std::vector<Callback> detail::with_progress(std::vector<Callback> callbacks, int
 }
 
 namespace callbacks {
-ProgbarLogger::ProgbarLogger(const ProgbarLoggerOptions& options) : Callback(std::make_shared<ProgbarBody>(options)) {}
+ProgbarLogger::ProgbarLogger(const ProgbarLoggerOptions& options) : Callback(make_configurable<ProgbarBody>(options)) {}
 }  // namespace callbacks
 
 }  // namespace capstan

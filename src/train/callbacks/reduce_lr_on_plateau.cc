@@ -78,7 +78,7 @@ struct ReduceLROnPlateauBody final : Configured<ReduceLROnPlateauBody, CallbackB
 }  // namespace
 
 ReduceLROnPlateau::ReduceLROnPlateau(const ReduceLROnPlateauOptions& options)
-    : Callback(std::make_shared<ReduceLROnPlateauBody>(options)) {}
+    : Callback(make_configurable<ReduceLROnPlateauBody>(options)) {}
 
 }  // namespace callbacks
 

@@ -49,8 +49,8 @@ struct LambdaBody final : CallbackBody {
 
 }  // namespace
 
-TerminateOnNaN::TerminateOnNaN(bool raise_error) : Callback(std::make_shared<TerminateBody>(raise_error)) {}
+TerminateOnNaN::TerminateOnNaN(bool raise_error) : Callback(make_configurable<TerminateBody>(raise_error)) {}
 LambdaCallback::LambdaCallback(const LambdaCallbackOptions& options)
-    : Callback(std::make_shared<LambdaBody>(options)) {}
+    : Callback(make_configurable<LambdaBody>(options)) {}
 
 }  // namespace capstan::callbacks

@@ -43,6 +43,6 @@ class SwapBody final : public CallbackBody {
 
 }  // namespace
 
-SwapEMAWeights::SwapEMAWeights(bool swap_on_epoch) : Callback(std::make_shared<SwapBody>(swap_on_epoch)) {}
+SwapEMAWeights::SwapEMAWeights(bool swap_on_epoch) : Callback(make_configurable<SwapBody>(swap_on_epoch)) {}
 
 }  // namespace capstan::callbacks

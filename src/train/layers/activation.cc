@@ -87,11 +87,11 @@ class ELUBody final : public ConfiguredLayer<ELUBody, ELUConfig> {
 }  // namespace
 
 Activation::Activation(ActivationFunction function, const ActivationOptions& options)
-    : Layer(std::make_shared<ActivationBody>(ActivationConfig{options, std::move(function)})) {}
-ReLU::ReLU(const ReLUOptions& options) : Layer(std::make_shared<ReLUBody>(ReLUConfig{options})) {}
+    : Layer(make_configurable<ActivationBody>(ActivationConfig{options, std::move(function)})) {}
+ReLU::ReLU(const ReLUOptions& options) : Layer(make_configurable<ReLUBody>(ReLUConfig{options})) {}
 LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
-    : Layer(std::make_shared<LeakyReLUBody>(LeakyReLUConfig{options})) {}
-ELU::ELU(const ELUOptions& options) : Layer(std::make_shared<ELUBody>(ELUConfig{options})) {}
+    : Layer(make_configurable<LeakyReLUBody>(LeakyReLUConfig{options})) {}
+ELU::ELU(const ELUOptions& options) : Layer(make_configurable<ELUBody>(ELUConfig{options})) {}
 
 }  // namespace capstan::layers
 

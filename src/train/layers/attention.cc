@@ -169,9 +169,9 @@ class AdditiveAttentionBody final
 }  // namespace
 
 Attention::Attention(const AttentionOptions& options)
-    : Layer(std::make_shared<AttentionBody>(AttentionConfig{options})) {}
+    : Layer(make_configurable<AttentionBody>(AttentionConfig{options})) {}
 AdditiveAttention::AdditiveAttention(const AdditiveAttentionOptions& options)
-    : Layer(std::make_shared<AdditiveAttentionBody>(AdditiveAttentionConfig{options})) {}
+    : Layer(make_configurable<AdditiveAttentionBody>(AdditiveAttentionConfig{options})) {}
 
 }  // namespace capstan::layers
 

@@ -191,7 +191,7 @@ Tensor BatchNormalizationBody::renormalize_batch(const Tensor& x, const Affine& 
 }  // namespace
 
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
-    : Layer(std::make_shared<BatchNormalizationBody>(BatchNormalizationConfig{options})) {}
+    : Layer(make_configurable<BatchNormalizationBody>(BatchNormalizationConfig{options})) {}
 
 }  // namespace capstan::layers
 

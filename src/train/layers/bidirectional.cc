@@ -124,7 +124,7 @@ class BidirectionalBody final
 }  // namespace
 
 Bidirectional::Bidirectional(const Layer& layer, const BidirectionalOptions& options)
-    : Layer(std::make_shared<BidirectionalBody>(BidirectionalConfig{options, layer})) {}
+    : Layer(make_configurable<BidirectionalBody>(BidirectionalConfig{options, layer})) {}
 
 void Bidirectional::reset_state() const { static_cast<BidirectionalBody&>(body()).reset_state(); }
 

@@ -113,7 +113,7 @@ class CategoryEncodingBody final
 }  // namespace
 
 CategoryEncoding::CategoryEncoding(std::int64_t num_tokens, const CategoryEncodingOptions& options)
-    : Layer(std::make_shared<CategoryEncodingBody>(CategoryEncodingConfig{options, num_tokens})) {}
+    : Layer(make_configurable<CategoryEncodingBody>(CategoryEncodingConfig{options, num_tokens})) {}
 
 }  // namespace layers
 

@@ -66,21 +66,10 @@ struct DotConfig : DotOptions {
   static std::span<const OptionField> fields();
 };
 
-// As Keras writes them: one number, or a list of two.
-constexpr OptionField axes_option() {
-  return {{"axes", true,
-           [](void* options, const AttributeValue& value, std::string_view owner, std::string_view name) {
-             set_field(static_cast<DotConfig*>(options)->axes, value, owner, name);
-           },
-           [](const void* options) {
-             const Axes& axes = static_cast<const DotConfig*>(options)->axes;
-             return axes.size() == 1 ? AttributeValue(axes[0]) : get_field(axes);
-           }}};
-}
-
 std::span<const OptionField> DotConfig::fields() {
   using O = DotConfig;
-  static constexpr auto all = with_layer_options<O>({axes_option(), option<&O::normalize, O>("normalize")});
+  static constexpr auto all = with_layer_options<O>(
+      {option<&O::axes>("axes", true).with_type(kOneAxisOrList), option<&O::normalize, O>("normalize")});
   return all;
 }
 
@@ -125,8 +114,8 @@ class DotBody final : public ConfiguredLayer<DotBody, DotConfig, LayerBodyOf<Nes
 }  // namespace
 
 Concatenate::Concatenate(const ConcatenateOptions& options)
-    : MergingLayer(std::make_shared<ConcatenateBody>(ConcatenateConfig{options})) {}
-Dot::Dot(Axes axes, const DotOptions& options) : MergingLayer(std::make_shared<DotBody>(DotConfig{options, axes})) {}
+    : MergingLayer(make_configurable<ConcatenateBody>(ConcatenateConfig{options})) {}
+Dot::Dot(Axes axes, const DotOptions& options) : MergingLayer(make_configurable<DotBody>(DotConfig{options, axes})) {}
 
 }  // namespace capstan::layers
 

@@ -271,13 +271,13 @@ ConvLSTMConfig config(std::int64_t filters, const std::vector<std::int64_t>& ker
 
 ConvLSTM1D::ConvLSTM1D(std::int64_t filters, const std::vector<std::int64_t>& kernel_size,
                        const ConvLSTMOptions& options)
-    : RNN(std::make_shared<ConvLSTM1DBody>(config(filters, kernel_size, options))) {}
+    : RNN(make_configurable<ConvLSTM1DBody>(config(filters, kernel_size, options))) {}
 ConvLSTM2D::ConvLSTM2D(std::int64_t filters, const std::vector<std::int64_t>& kernel_size,
                        const ConvLSTMOptions& options)
-    : RNN(std::make_shared<ConvLSTM2DBody>(config(filters, kernel_size, options))) {}
+    : RNN(make_configurable<ConvLSTM2DBody>(config(filters, kernel_size, options))) {}
 ConvLSTM3D::ConvLSTM3D(std::int64_t filters, const std::vector<std::int64_t>& kernel_size,
                        const ConvLSTMOptions& options)
-    : RNN(std::make_shared<ConvLSTM3DBody>(config(filters, kernel_size, options))) {}
+    : RNN(make_configurable<ConvLSTM3DBody>(config(filters, kernel_size, options))) {}
 
 }  // namespace capstan::layers
 

@@ -97,11 +97,11 @@ class ConvBody final : public detail::KernelLayer<ConvBody<N>, ConvConfig<N>> {
 }  // namespace
 
 Conv1D::Conv1D(std::int64_t filters, Size1D kernel_size, const Conv1DOptions& options)
-    : Layer(std::make_shared<ConvBody<1>>(ConvConfig<1>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<ConvBody<1>>(ConvConfig<1>{options, filters, kernel_size})) {}
 Conv2D::Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& options)
-    : Layer(std::make_shared<ConvBody<2>>(ConvConfig<2>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<ConvBody<2>>(ConvConfig<2>{options, filters, kernel_size})) {}
 Conv3D::Conv3D(std::int64_t filters, Size3D kernel_size, const Conv3DOptions& options)
-    : Layer(std::make_shared<ConvBody<3>>(ConvConfig<3>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<ConvBody<3>>(ConvConfig<3>{options, filters, kernel_size})) {}
 
 }  // namespace capstan::layers
 

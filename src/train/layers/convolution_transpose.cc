@@ -124,11 +124,11 @@ class TransposeBody final : public detail::KernelLayer<TransposeBody<N>, Transpo
 }  // namespace
 
 Conv1DTranspose::Conv1DTranspose(std::int64_t filters, Size1D kernel_size, const Conv1DTransposeOptions& options)
-    : Layer(std::make_shared<TransposeBody<1>>(TransposeConfig<1>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<TransposeBody<1>>(TransposeConfig<1>{options, filters, kernel_size})) {}
 Conv2DTranspose::Conv2DTranspose(std::int64_t filters, Size2D kernel_size, const Conv2DTransposeOptions& options)
-    : Layer(std::make_shared<TransposeBody<2>>(TransposeConfig<2>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<TransposeBody<2>>(TransposeConfig<2>{options, filters, kernel_size})) {}
 Conv3DTranspose::Conv3DTranspose(std::int64_t filters, Size3D kernel_size, const Conv3DTransposeOptions& options)
-    : Layer(std::make_shared<TransposeBody<3>>(TransposeConfig<3>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<TransposeBody<3>>(TransposeConfig<3>{options, filters, kernel_size})) {}
 
 }  // namespace capstan::layers
 

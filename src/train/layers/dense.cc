@@ -65,7 +65,7 @@ Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
 }  // namespace
 
 Dense::Dense(std::int64_t units, const DenseOptions& options)
-    : Layer(std::make_shared<DenseBody>(DenseConfig{options, units})) {}
+    : Layer(make_configurable<DenseBody>(DenseConfig{options, units})) {}
 
 }  // namespace capstan::layers
 

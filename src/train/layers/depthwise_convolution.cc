@@ -183,13 +183,13 @@ class SeparableBody final : public DepthwiseBase<SeparableBody<N>, SeparableConf
 }  // namespace
 
 DepthwiseConv1D::DepthwiseConv1D(Size1D kernel_size, const DepthwiseConv1DOptions& options)
-    : Layer(std::make_shared<DepthwiseBody<1>>(DepthwiseConfig<1>{options, kernel_size})) {}
+    : Layer(make_configurable<DepthwiseBody<1>>(DepthwiseConfig<1>{options, kernel_size})) {}
 DepthwiseConv2D::DepthwiseConv2D(Size2D kernel_size, const DepthwiseConv2DOptions& options)
-    : Layer(std::make_shared<DepthwiseBody<2>>(DepthwiseConfig<2>{options, kernel_size})) {}
+    : Layer(make_configurable<DepthwiseBody<2>>(DepthwiseConfig<2>{options, kernel_size})) {}
 SeparableConv1D::SeparableConv1D(std::int64_t filters, Size1D kernel_size, const SeparableConv1DOptions& options)
-    : Layer(std::make_shared<SeparableBody<1>>(SeparableConfig<1>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<SeparableBody<1>>(SeparableConfig<1>{options, filters, kernel_size})) {}
 SeparableConv2D::SeparableConv2D(std::int64_t filters, Size2D kernel_size, const SeparableConv2DOptions& options)
-    : Layer(std::make_shared<SeparableBody<2>>(SeparableConfig<2>{options, filters, kernel_size})) {}
+    : Layer(make_configurable<SeparableBody<2>>(SeparableConfig<2>{options, filters, kernel_size})) {}
 
 }  // namespace capstan::layers
 

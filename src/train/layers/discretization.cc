@@ -173,7 +173,7 @@ DiscretizationConfig config_of_program(const DiscretizationOptions& options) {
 }  // namespace
 
 Discretization::Discretization(const DiscretizationOptions& options)
-    : Layer(std::make_shared<DiscretizationBody>(config_of_program(options))) {}
+    : Layer(make_configurable<DiscretizationBody>(config_of_program(options))) {}
 Discretization Discretization::of(const Layer& layer) {
   return Discretization(detail::body_as<DiscretizationBody>(layer));
 }

@@ -78,9 +78,9 @@ class AlphaDropoutBody final : public ConfiguredLayer<AlphaDropoutBody, AlphaDro
 }  // namespace
 
 Dropout::Dropout(double rate, const DropoutOptions& options)
-    : Layer(std::make_shared<DropoutBody>(DropoutConfig{options, rate})) {}
+    : Layer(make_configurable<DropoutBody>(DropoutConfig{options, rate})) {}
 AlphaDropout::AlphaDropout(double rate, const AlphaDropoutOptions& options)
-    : Layer(std::make_shared<AlphaDropoutBody>(AlphaDropoutConfig{options, rate})) {}
+    : Layer(make_configurable<AlphaDropoutBody>(AlphaDropoutConfig{options, rate})) {}
 
 }  // namespace capstan::layers
 

@@ -21,28 +21,25 @@ struct EinsumDenseConfig : EinsumDenseOptions {
   static std::span<const OptionField> fields();
 };
 
-// The row of `output_shape`: one length, or a list in which null stands for an open one.
-constexpr OptionField output_shape_option() {
-  return {{"output_shape", true,
-           [](void* options, const AttributeValue& value, std::string_view owner, std::string_view name) {
-             const bool is_one = value.kind == AttributeValue::Kind::kInt;
-             InputShape shape;
-             set_field(shape, is_one ? AttributeValue(std::vector<AttributeValue>{value}) : value, owner, name);
-             CAPSTAN_CHECK(shape.is_given(), ValueError, owner, ": option \"", name, "\" must be given");
-             static_cast<EinsumDenseConfig*>(options)->output_shape = shape.shape();
-           },
-           [](const void* options) {
-             return get_field(InputShape(static_cast<const EinsumDenseConfig*>(options)->output_shape));
-           }}};
-}
+// Of `output_shape`: one length, or a list in which null stands for an open one.
+constexpr FieldType kOutputShape = {
+    [](void* member, const AttributeValue& value, std::string_view owner, std::string_view name) {
+      const bool is_one = value.kind == AttributeValue::Kind::kInt;
+      InputShape shape;
+      set_field(shape, is_one ? AttributeValue(std::vector<AttributeValue>{value}) : value, owner, name);
+      CAPSTAN_CHECK(shape.is_given(), ValueError, owner, ": option \"", name, "\" must be given");
+      *static_cast<Shape*>(member) = shape.shape();
+    },
+    [](const void* member) { return get_field(InputShape(*static_cast<const Shape*>(member))); }};
 
 std::span<const OptionField> EinsumDenseConfig::fields() {
   using O = EinsumDenseConfig;
   static constexpr auto all = with_layer_options<O>(
-      {option<&O::equation>("equation", true), output_shape_option(), option<&O::activation, O>("activation"),
-       option<&O::bias_axes, O>("bias_axes"), option<&O::kernel_initializer, O>("kernel_initializer"),
-       option<&O::bias_initializer, O>("bias_initializer"), option<&O::kernel_regularizer, O>("kernel_regularizer"),
-       option<&O::bias_regularizer, O>("bias_regularizer"), option<&O::activity_regularizer, O>("activity_regularizer"),
+      {option<&O::equation>("equation", true), option<&O::output_shape>("output_shape", true).with_type(kOutputShape),
+       option<&O::activation, O>("activation"), option<&O::bias_axes, O>("bias_axes"),
+       option<&O::kernel_initializer, O>("kernel_initializer"), option<&O::bias_initializer, O>("bias_initializer"),
+       option<&O::kernel_regularizer, O>("kernel_regularizer"), option<&O::bias_regularizer, O>("bias_regularizer"),
+       option<&O::activity_regularizer, O>("activity_regularizer"),
        option<&O::kernel_constraint, O>("kernel_constraint"), option<&O::bias_constraint, O>("bias_constraint")});
   return all;
 }
@@ -188,7 +185,7 @@ Tensor EinsumDenseBody::call(const Tensor& x, const CallOptions&) {
 }  // namespace
 
 EinsumDense::EinsumDense(std::string_view equation, const Shape& output_shape, const EinsumDenseOptions& options)
-    : Layer(std::make_shared<EinsumDenseBody>(EinsumDenseConfig{options, std::string(equation), output_shape})) {}
+    : Layer(make_configurable<EinsumDenseBody>(EinsumDenseConfig{options, std::string(equation), output_shape})) {}
 
 }  // namespace capstan::layers
 

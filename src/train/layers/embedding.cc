@@ -101,8 +101,8 @@ class MaskingBody final : public ConfiguredLayer<MaskingBody, MaskingConfig> {
 }  // namespace
 
 Embedding::Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options)
-    : Layer(std::make_shared<EmbeddingBody>(EmbeddingConfig{options, input_dim, output_dim})) {}
-Masking::Masking(const MaskingOptions& options) : Layer(std::make_shared<MaskingBody>(MaskingConfig{options})) {}
+    : Layer(make_configurable<EmbeddingBody>(EmbeddingConfig{options, input_dim, output_dim})) {}
+Masking::Masking(const MaskingOptions& options) : Layer(make_configurable<MaskingBody>(MaskingConfig{options})) {}
 
 }  // namespace capstan::layers
 

@@ -70,9 +70,9 @@ class GaussianDropoutBody final : public ConfiguredLayer<GaussianDropoutBody, Mu
 }  // namespace
 
 GaussianNoise::GaussianNoise(double stddev, const NoiseOptions& options)
-    : Layer(std::make_shared<GaussianNoiseBody>(AddedConfig{options, stddev})) {}
+    : Layer(make_configurable<GaussianNoiseBody>(AddedConfig{options, stddev})) {}
 GaussianDropout::GaussianDropout(double rate, const NoiseOptions& options)
-    : Layer(std::make_shared<GaussianDropoutBody>(MultipliedConfig{options, rate})) {}
+    : Layer(make_configurable<GaussianDropoutBody>(MultipliedConfig{options, rate})) {}
 
 }  // namespace capstan::layers
 

@@ -104,11 +104,11 @@ class AdaptiveBody final : public ConfiguredLayer<AdaptiveBody<N, IsMax>, Adapti
 
 template <std::size_t N, bool IsMax>
 std::shared_ptr<LayerBase> make_global(const GlobalPoolingOptions& options) {
-  return std::make_shared<GlobalBody<N, IsMax>>(GlobalConfig{options});
+  return make_configurable<GlobalBody<N, IsMax>>(GlobalConfig{options});
 }
 template <std::size_t N, bool IsMax>
 std::shared_ptr<LayerBase> make_adaptive(SizeOf<N> output_size, const AdaptivePoolingOptions& options) {
-  return std::make_shared<AdaptiveBody<N, IsMax>>(AdaptiveConfig<N>{options, output_size});
+  return make_configurable<AdaptiveBody<N, IsMax>>(AdaptiveConfig<N>{options, output_size});
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class GroupNormalizationBody final : public ConfiguredLayer<GroupNormalizationBo
 }  // namespace
 
 GroupNormalization::GroupNormalization(std::int64_t groups, const GroupNormalizationOptions& options)
-    : Layer(std::make_shared<GroupNormalizationBody>(GroupNormalizationConfig{options, groups})) {}
+    : Layer(make_configurable<GroupNormalizationBody>(GroupNormalizationConfig{options, groups})) {}
 
 }  // namespace capstan::layers
 

@@ -134,7 +134,7 @@ Nest GroupQueryAttentionBody::call(const Nest& inputs, const CallOptions& call_o
 
 GroupQueryAttention::GroupQueryAttention(std::int64_t head_dim, std::int64_t num_query_heads,
                                          std::int64_t num_key_value_heads, const GroupQueryAttentionOptions& options)
-    : Layer(std::make_shared<GroupQueryAttentionBody>(
+    : Layer(make_configurable<GroupQueryAttentionBody>(
           GroupQueryAttentionConfig{options, head_dim, num_query_heads, num_key_value_heads})) {}
 
 Tensor GroupQueryAttention::operator()(const Tensor& query, const Tensor& value, const CallOptions& options) const {

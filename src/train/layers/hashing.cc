@@ -157,12 +157,12 @@ class HashedCrossingBody final
 }  // namespace
 
 Hashing::Hashing(std::int64_t num_bins, const HashingOptions& options)
-    : Layer(std::make_shared<HashingBody>(HashingConfig{options, num_bins})) {}
+    : Layer(make_configurable<HashingBody>(HashingConfig{options, num_bins})) {}
 Hashing Hashing::of(const Layer& layer) { return Hashing(detail::body_as<HashingBody>(layer)); }
 Tensor Hashing::operator()(const Texts& texts) const { return static_cast<HashingBody&>(body()).hash(texts); }
 
 HashedCrossing::HashedCrossing(std::int64_t num_bins, const HashedCrossingOptions& options)
-    : Layer(std::make_shared<HashedCrossingBody>(HashedCrossingConfig{options, num_bins})) {}
+    : Layer(make_configurable<HashedCrossingBody>(HashedCrossingConfig{options, num_bins})) {}
 HashedCrossing HashedCrossing::of(const Layer& layer) {
   return HashedCrossing(detail::body_as<HashedCrossingBody>(layer));
 }

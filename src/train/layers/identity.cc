@@ -42,9 +42,9 @@ class ActivityRegularizationBody final : public ConfiguredLayer<ActivityRegulari
 
 }  // namespace
 
-Identity::Identity(const LayerOptions& options) : Layer(std::make_shared<IdentityBody>(detail::NoOptions{options})) {}
+Identity::Identity(const LayerOptions& options) : Layer(make_configurable<IdentityBody>(detail::NoOptions{options})) {}
 ActivityRegularization::ActivityRegularization(const ActivityRegularizationOptions& options)
-    : Layer(std::make_shared<ActivityRegularizationBody>(PenaltyConfig{options})) {}
+    : Layer(make_configurable<ActivityRegularizationBody>(PenaltyConfig{options})) {}
 
 }  // namespace capstan::layers
 

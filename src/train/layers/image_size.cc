@@ -151,11 +151,11 @@ class RandomCropBody final : public ConfiguredLayer<RandomCropBody, RandomCropCo
 }  // namespace
 
 Resizing::Resizing(std::int64_t height, std::int64_t width, const ResizingOptions& options)
-    : Layer(std::make_shared<ResizingBody>(ResizingConfig{options, height, width})) {}
+    : Layer(make_configurable<ResizingBody>(ResizingConfig{options, height, width})) {}
 CenterCrop::CenterCrop(std::int64_t height, std::int64_t width, const CenterCropOptions& options)
-    : Layer(std::make_shared<CenterCropBody>(CenterCropConfig{options, height, width})) {}
+    : Layer(make_configurable<CenterCropBody>(CenterCropConfig{options, height, width})) {}
 RandomCrop::RandomCrop(std::int64_t height, std::int64_t width, const RandomPlaceOptions& options)
-    : Layer(std::make_shared<RandomCropBody>(RandomCropConfig{options, height, width})) {}
+    : Layer(make_configurable<RandomCropBody>(RandomCropConfig{options, height, width})) {}
 
 }  // namespace capstan::layers
 

@@ -160,7 +160,7 @@ IntegerLookupBody& body_of(LayerBase& layer) { return static_cast<IntegerLookupB
 }  // namespace
 
 IntegerLookup::IntegerLookup(const IntegerLookupOptions& options)
-    : Layer(std::make_shared<IntegerLookupBody>(IntegerLookupConfig{options})) {}
+    : Layer(make_configurable<IntegerLookupBody>(IntegerLookupConfig{options})) {}
 IntegerLookup IntegerLookup::of(const Layer& layer) { return IntegerLookup(detail::body_as<IntegerLookupBody>(layer)); }
 
 void IntegerLookup::adapt(const Tensor& data) const {

@@ -32,6 +32,6 @@ class LambdaBody final : public LayerBodyOf<Nest(Nest)> {
 }  // namespace
 
 Lambda::Lambda(Function function, const LambdaOptions& options, int)
-    : Layer(std::make_shared<LambdaBody>(std::move(function), options)) {}
+    : Layer(make_configurable<LambdaBody>(std::move(function), options)) {}
 
 }  // namespace capstan::layers

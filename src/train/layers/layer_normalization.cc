@@ -176,11 +176,11 @@ class UnitNormalizationBody final : public ConfiguredLayer<UnitNormalizationBody
 }  // namespace
 
 LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
-    : Layer(std::make_shared<LayerNormalizationBody>(LayerNormalizationConfig{options})) {}
+    : Layer(make_configurable<LayerNormalizationBody>(LayerNormalizationConfig{options})) {}
 RMSNormalization::RMSNormalization(const RMSNormalizationOptions& options)
-    : Layer(std::make_shared<RMSNormalizationBody>(RMSNormalizationConfig{options})) {}
+    : Layer(make_configurable<RMSNormalizationBody>(RMSNormalizationConfig{options})) {}
 UnitNormalization::UnitNormalization(const UnitNormalizationOptions& options)
-    : Layer(std::make_shared<UnitNormalizationBody>(UnitNormalizationConfig{options})) {}
+    : Layer(make_configurable<UnitNormalizationBody>(UnitNormalizationConfig{options})) {}
 
 }  // namespace capstan::layers
 

@@ -122,7 +122,7 @@ class MelSpectrogramBody final : public ConfiguredLayer<MelSpectrogramBody, MelS
 }  // namespace
 
 MelSpectrogram::MelSpectrogram(const MelSpectrogramOptions& options)
-    : Layer(std::make_shared<MelSpectrogramBody>(MelSpectrogramConfig{options})) {}
+    : Layer(make_configurable<MelSpectrogramBody>(MelSpectrogramConfig{options})) {}
 
 }  // namespace capstan::layers
 

@@ -160,17 +160,17 @@ struct MinimumBody final : Elementwise<MinimumBody> {
 
 }  // namespace
 
-Add::Add(const LayerOptions& options) : MergingLayer(std::make_shared<AddBody>(detail::NoOptions{options})) {}
+Add::Add(const LayerOptions& options) : MergingLayer(make_configurable<AddBody>(detail::NoOptions{options})) {}
 Subtract::Subtract(const LayerOptions& options)
-    : MergingLayer(std::make_shared<SubtractBody>(detail::NoOptions{options})) {}
+    : MergingLayer(make_configurable<SubtractBody>(detail::NoOptions{options})) {}
 Multiply::Multiply(const LayerOptions& options)
-    : MergingLayer(std::make_shared<MultiplyBody>(detail::NoOptions{options})) {}
+    : MergingLayer(make_configurable<MultiplyBody>(detail::NoOptions{options})) {}
 Average::Average(const LayerOptions& options)
-    : MergingLayer(std::make_shared<AverageBody>(detail::NoOptions{options})) {}
+    : MergingLayer(make_configurable<AverageBody>(detail::NoOptions{options})) {}
 Maximum::Maximum(const LayerOptions& options)
-    : MergingLayer(std::make_shared<MaximumBody>(detail::NoOptions{options})) {}
+    : MergingLayer(make_configurable<MaximumBody>(detail::NoOptions{options})) {}
 Minimum::Minimum(const LayerOptions& options)
-    : MergingLayer(std::make_shared<MinimumBody>(detail::NoOptions{options})) {}
+    : MergingLayer(make_configurable<MinimumBody>(detail::NoOptions{options})) {}
 
 }  // namespace layers
 

@@ -250,7 +250,7 @@ Nest MultiHeadAttentionBody::call(const Nest& inputs, const CallOptions& call_op
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim,
                                        const MultiHeadAttentionOptions& options)
-    : Layer(std::make_shared<MultiHeadAttentionBody>(MultiHeadAttentionConfig{options, num_heads, key_dim})) {}
+    : Layer(make_configurable<MultiHeadAttentionBody>(MultiHeadAttentionConfig{options, num_heads, key_dim})) {}
 
 Tensor MultiHeadAttention::operator()(const Tensor& query, const Tensor& value, const CallOptions& options) const {
   return (*this)(Nest{query, value}, options).tensor();

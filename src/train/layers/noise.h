@@ -42,18 +42,20 @@ Tensor normal_noise(const Tensor& x, const NoiseKeys& keys);
 // Throws ShapeError, in the name of a layer, for a noise shape of another rank.
 void check_noise_shape(const std::string& layer, const std::optional<Shape>& noise_shape, const Tensor& x);
 
-// The row of a shape in a table of options: a list in which null stands for a length that is open.
+// A shape in a table of options: a list in which null stands for a length that is open.
 void set_shape_option(std::optional<Shape>& field, const AttributeValue& value, std::string_view owner,
                       std::string_view name);
 AttributeValue get_shape_option(const std::optional<Shape>& field);
 
+inline constexpr FieldType kNoiseShape = {
+    [](void* member, const AttributeValue& value, std::string_view owner, std::string_view name) {
+      set_shape_option(*static_cast<std::optional<Shape>*>(member), value, owner, name);
+    },
+    [](const void* member) { return get_shape_option(*static_cast<const std::optional<Shape>*>(member)); }};
+
 template <class O>
 constexpr OptionField noise_shape_option() {
-  return {{"noise_shape", false,
-           [](void* options, const AttributeValue& value, std::string_view owner, std::string_view name) {
-             set_shape_option(static_cast<O*>(options)->noise_shape, value, owner, name);
-           },
-           [](const void* options) { return get_shape_option(static_cast<const O*>(options)->noise_shape); }}};
+  return option<&O::noise_shape, O>("noise_shape").with_type(kNoiseShape);
 }
 
 }  // namespace capstan::detail

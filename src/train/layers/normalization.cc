@@ -191,7 +191,7 @@ void NormalizationBody::adapt(const BatchSource& data, std::int64_t steps) {
 }  // namespace
 
 Normalization::Normalization(const NormalizationOptions& options)
-    : Layer(std::make_shared<NormalizationBody>(NormalizationConfig{options})) {}
+    : Layer(make_configurable<NormalizationBody>(NormalizationConfig{options})) {}
 Normalization Normalization::of(const Layer& layer) { return Normalization(detail::body_as<NormalizationBody>(layer)); }
 void Normalization::adapt(const Tensor& data) const { static_cast<NormalizationBody&>(body()).adapt(data); }
 void Normalization::adapt(const BatchSource& data, std::int64_t steps) const {

@@ -57,7 +57,7 @@ class PReLUBody final : public ConfiguredLayer<PReLUBody, PReLUConfig> {
 
 }  // namespace
 
-PReLU::PReLU(const PReLUOptions& options) : Layer(std::make_shared<PReLUBody>(PReLUConfig{options})) {}
+PReLU::PReLU(const PReLUOptions& options) : Layer(make_configurable<PReLUBody>(PReLUConfig{options})) {}
 
 }  // namespace capstan::layers
 

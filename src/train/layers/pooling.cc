@@ -71,7 +71,7 @@ class PoolBody final : public ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>>
 
 template <std::size_t N, bool IsMax>
 std::shared_ptr<LayerBase> make(SizeOf<N> pool_size, const PoolingOptions<N>& options) {
-  return std::make_shared<PoolBody<N, IsMax>>(PoolConfig<N>{options, pool_size});
+  return make_configurable<PoolBody<N, IsMax>>(PoolConfig<N>{options, pool_size});
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ Layer make_projection(const std::string& name, int summed_axes, std::vector<std:
   struct Handle : Layer {
     explicit Handle(std::shared_ptr<LayerBase> body) : Layer(std::move(body)) {}
   };
-  return Handle(std::make_shared<ProjectionBody>(name, summed_axes, std::move(made_axes), options));
+  return Handle(make_configurable<ProjectionBody>(name, summed_axes, std::move(made_axes), options));
 }
 
 }  // namespace capstan::detail

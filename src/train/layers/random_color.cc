@@ -97,9 +97,9 @@ class RandomBrightnessBody final : public ConfiguredLayer<RandomBrightnessBody, 
 }  // namespace
 
 RandomContrast::RandomContrast(FactorAroundOne factor, const RandomColorOptions& options)
-    : Layer(std::make_shared<RandomContrastBody>(RandomContrastConfig{options, factor})) {}
+    : Layer(make_configurable<RandomContrastBody>(RandomContrastConfig{options, factor})) {}
 RandomBrightness::RandomBrightness(FactorRange factor, const RandomColorOptions& options)
-    : Layer(std::make_shared<RandomBrightnessBody>(RandomBrightnessConfig{options, factor})) {}
+    : Layer(make_configurable<RandomBrightnessBody>(RandomBrightnessConfig{options, factor})) {}
 
 }  // namespace capstan::layers
 

@@ -44,7 +44,7 @@ class RandomFlipBody final : public ConfiguredLayer<RandomFlipBody, RandomFlipCo
 }  // namespace
 
 RandomFlip::RandomFlip(const std::string& mode, const RandomPlaceOptions& options)
-    : Layer(std::make_shared<RandomFlipBody>(RandomFlipConfig{options, mode})) {}
+    : Layer(make_configurable<RandomFlipBody>(RandomFlipConfig{options, mode})) {}
 
 }  // namespace capstan::layers
 

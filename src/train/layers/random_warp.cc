@@ -154,12 +154,12 @@ class RandomZoomBody final : public WarpBody<RandomZoomBody, RandomZoomConfig> {
 }  // namespace
 
 RandomRotation::RandomRotation(FactorRange factor, const RandomWarpOptions& options)
-    : Layer(std::make_shared<RandomRotationBody>(RandomRotationConfig{options, factor})) {}
+    : Layer(make_configurable<RandomRotationBody>(RandomRotationConfig{options, factor})) {}
 RandomTranslation::RandomTranslation(FactorRange height_factor, FactorRange width_factor,
                                      const RandomWarpOptions& options)
-    : Layer(std::make_shared<RandomTranslationBody>(RandomTranslationConfig{options, height_factor, width_factor})) {}
+    : Layer(make_configurable<RandomTranslationBody>(RandomTranslationConfig{options, height_factor, width_factor})) {}
 RandomZoom::RandomZoom(FactorRange height_factor, const RandomZoomOptions& options)
-    : Layer(std::make_shared<RandomZoomBody>(RandomZoomConfig{options, height_factor})) {}
+    : Layer(make_configurable<RandomZoomBody>(RandomZoomConfig{options, height_factor})) {}
 
 }  // namespace capstan::layers
 

@@ -315,11 +315,11 @@ class GRUCellBody final : public GatedCell<GRUCellBody, GRUCellConfig> {
 }  // namespace
 
 SimpleRNNCell::SimpleRNNCell(std::int64_t units, const SimpleRNNCellOptions& options)
-    : Layer(std::make_shared<SimpleRNNCellBody>(SimpleRNNCellConfig{options, units})) {}
+    : Layer(make_configurable<SimpleRNNCellBody>(SimpleRNNCellConfig{options, units})) {}
 LSTMCell::LSTMCell(std::int64_t units, const LSTMCellOptions& options)
-    : Layer(std::make_shared<LSTMCellBody>(LSTMCellConfig{options, units})) {}
+    : Layer(make_configurable<LSTMCellBody>(LSTMCellConfig{options, units})) {}
 GRUCell::GRUCell(std::int64_t units, const GRUCellOptions& options)
-    : Layer(std::make_shared<GRUCellBody>(GRUCellConfig{options, units})) {}
+    : Layer(make_configurable<GRUCellBody>(GRUCellConfig{options, units})) {}
 
 }  // namespace capstan::layers
 

@@ -40,7 +40,7 @@ class RescalingBody final : public ConfiguredLayer<RescalingBody, RescalingConfi
 }  // namespace
 
 Rescaling::Rescaling(const Numbers& scale, const RescalingOptions& options)
-    : Layer(std::make_shared<RescalingBody>(RescalingConfig{options, scale})) {}
+    : Layer(make_configurable<RescalingBody>(RescalingConfig{options, scale})) {}
 
 }  // namespace capstan::layers
 

@@ -144,13 +144,13 @@ class RepeatVectorBody final : public ConfiguredLayer<RepeatVectorBody, RepeatVe
 
 }  // namespace
 
-Flatten::Flatten(const FlattenOptions& options) : Layer(std::make_shared<FlattenBody>(FlattenConfig{options})) {}
+Flatten::Flatten(const FlattenOptions& options) : Layer(make_configurable<FlattenBody>(FlattenConfig{options})) {}
 Reshape::Reshape(const Shape& target_shape, const LayerOptions& options)
-    : Layer(std::make_shared<ReshapeBody>(ReshapeConfig{options, target_shape})) {}
+    : Layer(make_configurable<ReshapeBody>(ReshapeConfig{options, target_shape})) {}
 Permute::Permute(std::vector<std::int64_t> dims, const LayerOptions& options)
-    : Layer(std::make_shared<PermuteBody>(PermuteConfig{options, std::move(dims)})) {}
+    : Layer(make_configurable<PermuteBody>(PermuteConfig{options, std::move(dims)})) {}
 RepeatVector::RepeatVector(std::int64_t n, const LayerOptions& options)
-    : Layer(std::make_shared<RepeatVectorBody>(RepeatVectorConfig{options, n})) {}
+    : Layer(make_configurable<RepeatVectorBody>(RepeatVectorConfig{options, n})) {}
 
 }  // namespace capstan::layers
 

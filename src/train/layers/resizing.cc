@@ -177,23 +177,23 @@ class UpSampling2DBody final : public ConfiguredLayer<UpSampling2DBody, UpSampli
 }  // namespace
 
 ZeroPadding1D::ZeroPadding1D(Borders1D padding, const SpatialOptions& options)
-    : Layer(std::make_shared<PaddingBody<1>>(PaddingConfig<1>{options, padding})) {}
+    : Layer(make_configurable<PaddingBody<1>>(PaddingConfig<1>{options, padding})) {}
 ZeroPadding2D::ZeroPadding2D(Borders2D padding, const SpatialOptions& options)
-    : Layer(std::make_shared<PaddingBody<2>>(PaddingConfig<2>{options, padding})) {}
+    : Layer(make_configurable<PaddingBody<2>>(PaddingConfig<2>{options, padding})) {}
 ZeroPadding3D::ZeroPadding3D(Borders3D padding, const SpatialOptions& options)
-    : Layer(std::make_shared<PaddingBody<3>>(PaddingConfig<3>{options, padding})) {}
+    : Layer(make_configurable<PaddingBody<3>>(PaddingConfig<3>{options, padding})) {}
 Cropping1D::Cropping1D(Borders1D cropping, const SpatialOptions& options)
-    : Layer(std::make_shared<CroppingBody<1>>(CroppingConfig<1>{options, cropping})) {}
+    : Layer(make_configurable<CroppingBody<1>>(CroppingConfig<1>{options, cropping})) {}
 Cropping2D::Cropping2D(Borders2D cropping, const SpatialOptions& options)
-    : Layer(std::make_shared<CroppingBody<2>>(CroppingConfig<2>{options, cropping})) {}
+    : Layer(make_configurable<CroppingBody<2>>(CroppingConfig<2>{options, cropping})) {}
 Cropping3D::Cropping3D(Borders3D cropping, const SpatialOptions& options)
-    : Layer(std::make_shared<CroppingBody<3>>(CroppingConfig<3>{options, cropping})) {}
+    : Layer(make_configurable<CroppingBody<3>>(CroppingConfig<3>{options, cropping})) {}
 UpSampling1D::UpSampling1D(Size1D size, const SpatialOptions& options)
-    : Layer(std::make_shared<UpSamplingBody<1>>(UpSamplingConfig<1>{options, size})) {}
+    : Layer(make_configurable<UpSamplingBody<1>>(UpSamplingConfig<1>{options, size})) {}
 UpSampling2D::UpSampling2D(Size2D size, const UpSampling2DOptions& options)
-    : Layer(std::make_shared<UpSampling2DBody>(UpSampling2DConfig{options, size})) {}
+    : Layer(make_configurable<UpSampling2DBody>(UpSampling2DConfig{options, size})) {}
 UpSampling3D::UpSampling3D(Size3D size, const SpatialOptions& options)
-    : Layer(std::make_shared<UpSamplingBody<3>>(UpSamplingConfig<3>{options, size})) {}
+    : Layer(make_configurable<UpSamplingBody<3>>(UpSamplingConfig<3>{options, size})) {}
 
 }  // namespace capstan::layers
 

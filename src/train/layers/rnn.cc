@@ -129,7 +129,7 @@ detail::RecurrentBody& recurrent(const Layer& layer) {
 
 }  // namespace
 
-RNN::RNN(const Layer& cell, const RNNOptions& options) : Layer(std::make_shared<RNNBody>(RNNConfig{options, cell})) {}
+RNN::RNN(const Layer& cell, const RNNOptions& options) : Layer(make_configurable<RNNBody>(RNNConfig{options, cell})) {}
 
 RNN RNN::from(const Layer& layer) {
   recurrent(layer);
@@ -149,10 +149,10 @@ std::vector<Tensor> RNN::states() const {
 void RNN::reset_state() const { recurrent(*this).reset_state(); }
 
 SimpleRNN::SimpleRNN(std::int64_t units, const SimpleRNNOptions& options)
-    : RNN(std::make_shared<SimpleRNNBody>(SimpleRNNConfig{options, units})) {}
+    : RNN(make_configurable<SimpleRNNBody>(SimpleRNNConfig{options, units})) {}
 LSTM::LSTM(std::int64_t units, const LSTMOptions& options)
-    : RNN(std::make_shared<LSTMBody>(LSTMConfig{options, units})) {}
-GRU::GRU(std::int64_t units, const GRUOptions& options) : RNN(std::make_shared<GRUBody>(GRUConfig{options, units})) {}
+    : RNN(make_configurable<LSTMBody>(LSTMConfig{options, units})) {}
+GRU::GRU(std::int64_t units, const GRUOptions& options) : RNN(make_configurable<GRUBody>(GRUConfig{options, units})) {}
 
 }  // namespace capstan::layers
 

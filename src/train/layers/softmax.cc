@@ -45,7 +45,7 @@ class SoftmaxBody final : public ConfiguredLayer<SoftmaxBody, SoftmaxConfig> {
 
 }  // namespace
 
-Softmax::Softmax(const SoftmaxOptions& options) : Layer(std::make_shared<SoftmaxBody>(SoftmaxConfig{options})) {}
+Softmax::Softmax(const SoftmaxOptions& options) : Layer(make_configurable<SoftmaxBody>(SoftmaxConfig{options})) {}
 
 }  // namespace capstan::layers
 

@@ -90,11 +90,11 @@ struct SpatialDropout3DBody final : ImageBody<SpatialDropout3DBody, 5> {
 }  // namespace
 
 SpatialDropout1D::SpatialDropout1D(double rate, const SpatialDropout1DOptions& options)
-    : Layer(std::make_shared<SpatialDropout1DBody>(SequenceConfig{options, rate})) {}
+    : Layer(make_configurable<SpatialDropout1DBody>(SequenceConfig{options, rate})) {}
 SpatialDropout2D::SpatialDropout2D(double rate, const SpatialDropoutOptions& options)
-    : Layer(std::make_shared<SpatialDropout2DBody>(ImageConfig{options, rate})) {}
+    : Layer(make_configurable<SpatialDropout2DBody>(ImageConfig{options, rate})) {}
 SpatialDropout3D::SpatialDropout3D(double rate, const SpatialDropoutOptions& options)
-    : Layer(std::make_shared<SpatialDropout3DBody>(ImageConfig{options, rate})) {}
+    : Layer(make_configurable<SpatialDropout3DBody>(ImageConfig{options, rate})) {}
 
 }  // namespace capstan::layers
 

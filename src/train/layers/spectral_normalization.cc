@@ -79,7 +79,7 @@ class SpectralNormalizationBody final : public ConfiguredLayer<SpectralNormaliza
 }  // namespace
 
 SpectralNormalization::SpectralNormalization(const Layer& layer, const SpectralNormalizationOptions& options)
-    : Layer(std::make_shared<SpectralNormalizationBody>(SpectralNormalizationConfig{options, layer})) {}
+    : Layer(make_configurable<SpectralNormalizationBody>(SpectralNormalizationConfig{options, layer})) {}
 
 }  // namespace capstan::layers
 

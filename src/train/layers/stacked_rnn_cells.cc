@@ -126,7 +126,7 @@ class StackedRNNCellsBody final
 }  // namespace
 
 StackedRNNCells::StackedRNNCells(const std::vector<Layer>& cells, const LayerOptions& options)
-    : Layer(std::make_shared<StackedRNNCellsBody>(StackedRNNCellsConfig{options, cells})) {}
+    : Layer(make_configurable<StackedRNNCellsBody>(StackedRNNCellsConfig{options, cells})) {}
 
 }  // namespace capstan::layers
 

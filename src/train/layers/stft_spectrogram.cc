@@ -121,7 +121,7 @@ class STFTSpectrogramBody final : public ConfiguredLayer<STFTSpectrogramBody, ST
 }  // namespace
 
 STFTSpectrogram::STFTSpectrogram(const STFTSpectrogramOptions& options)
-    : Layer(std::make_shared<STFTSpectrogramBody>(STFTSpectrogramConfig{options})) {}
+    : Layer(make_configurable<STFTSpectrogramBody>(STFTSpectrogramConfig{options})) {}
 
 }  // namespace capstan::layers
 

@@ -123,7 +123,7 @@ StringLookupBody& lookup_body(LayerBase& layer) { return static_cast<StringLooku
 }  // namespace
 
 StringLookup::StringLookup(const StringLookupOptions& options)
-    : Layer(std::make_shared<StringLookupBody>(StringLookupConfig{options})) {}
+    : Layer(make_configurable<StringLookupBody>(StringLookupConfig{options})) {}
 StringLookup StringLookup::of(const Layer& layer) { return StringLookup(detail::body_as<StringLookupBody>(layer)); }
 
 Tensor StringLookup::operator()(const Texts& texts) const { return lookup_body(body()).look_up(texts); }

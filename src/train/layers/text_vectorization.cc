@@ -176,7 +176,7 @@ TextVectorizationBody& vectorization_body(LayerBase& layer) { return static_cast
 }  // namespace
 
 TextVectorization::TextVectorization(const TextVectorizationOptions& options)
-    : Layer(std::make_shared<TextVectorizationBody>(TextVectorizationConfig{options})) {}
+    : Layer(make_configurable<TextVectorizationBody>(TextVectorizationConfig{options})) {}
 TextVectorization TextVectorization::of(const Layer& layer) {
   return TextVectorization(detail::body_as<TextVectorizationBody>(layer));
 }

@@ -72,7 +72,7 @@ class TimeDistributedBody final : public ConfiguredLayer<TimeDistributedBody, Ti
 }  // namespace
 
 TimeDistributed::TimeDistributed(const Layer& layer, const LayerOptions& options)
-    : Layer(std::make_shared<TimeDistributedBody>(TimeDistributedConfig{options, layer})) {}
+    : Layer(make_configurable<TimeDistributedBody>(TimeDistributedConfig{options, layer})) {}
 
 }  // namespace capstan::layers
 

@@ -91,10 +91,10 @@ struct BinaryFocalFormula final : LossFormula<BinaryFocalFormula, BinaryFocalCro
 }  // namespace
 
 BinaryCrossentropy::BinaryCrossentropy(const CrossentropyLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<BinaryFormula>(options), name) {}
+    : Loss(make_configurable<BinaryFormula>(options), name) {}
 BinaryFocalCrossentropy::BinaryFocalCrossentropy(const BinaryFocalCrossentropyLossOptions& options,
                                                  std::string_view name)
-    : Loss(std::make_shared<BinaryFocalFormula>(options), name) {}
+    : Loss(make_configurable<BinaryFocalFormula>(options), name) {}
 
 }  // namespace losses
 

@@ -76,10 +76,10 @@ struct CategoricalFocalFormula final : LossFormula<CategoricalFocalFormula, Cate
 }  // namespace
 
 CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<CategoricalFormula>(options), name) {}
+    : Loss(make_configurable<CategoricalFormula>(options), name) {}
 CategoricalFocalCrossentropy::CategoricalFocalCrossentropy(const CategoricalFocalCrossentropyLossOptions& options,
                                                            std::string_view name)
-    : Loss(std::make_shared<CategoricalFocalFormula>(options), name) {}
+    : Loss(make_configurable<CategoricalFocalFormula>(options), name) {}
 
 }  // namespace losses
 

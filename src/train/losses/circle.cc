@@ -88,7 +88,7 @@ struct CircleFormula final : LossFormula<CircleFormula, CircleLossOptions> {
 }  // namespace
 
 Circle::Circle(const CircleLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<CircleFormula>(options), name) {}
+    : Loss(make_configurable<CircleFormula>(options), name) {}
 
 }  // namespace losses
 

@@ -37,7 +37,7 @@ struct CosineFormula final : LossFormula<CosineFormula, CosineSimilarityLossOpti
 }  // namespace
 
 CosineSimilarity::CosineSimilarity(const CosineSimilarityLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<CosineFormula>(options), name) {}
+    : Loss(make_configurable<CosineFormula>(options), name) {}
 
 }  // namespace losses
 

@@ -77,7 +77,7 @@ std::span<const OptionField> loss_fields() { return kNone; }
 std::shared_ptr<const LossBody> make_function_loss(const ClassInfo& info,
                                                    Tensor (*function)(const Tensor&, const Tensor&),
                                                    const losses::LossOptions& options) {
-  return std::make_shared<FunctionBody>(info, function, options);
+  return make_configurable<FunctionBody>(info, function, options);
 }
 
 std::shared_ptr<Configurable> make_function_loss(const ClassInfo& info,
@@ -85,7 +85,7 @@ std::shared_ptr<Configurable> make_function_loss(const ClassInfo& info,
                                                  const AttributeValue& config) {
   losses::LossOptions options;
   set_options(info, &options, config);
-  return std::make_shared<FunctionBody>(info, function, options);
+  return make_configurable<FunctionBody>(info, function, options);
 }
 
 std::vector<const ClassInfo*> loss_classes() {

@@ -34,7 +34,7 @@ struct HuberFormula final : LossFormula<HuberFormula, HuberLossOptions> {
 }  // namespace
 
 Huber::Huber(const HuberLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<HuberFormula>(options), name) {}
+    : Loss(make_configurable<HuberFormula>(options), name) {}
 
 }  // namespace losses
 

@@ -42,7 +42,7 @@ std::shared_ptr<const LossBody> body_of(const AttributeValue& value) {
 Tensor LossBody::counts(const Tensor&, const Tensor&, const Tensor&) const { return {}; }
 
 std::shared_ptr<const LossBody> Loss::of_function(Function function, std::string_view reduction) {
-  return std::make_shared<OwnFunction>(std::move(function), reduction);
+  return make_configurable<OwnFunction>(std::move(function), reduction);
 }
 
 Loss::Loss(std::string_view name) : Loss(body_of(detail::without_alias(name)), name) {}

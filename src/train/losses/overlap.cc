@@ -69,9 +69,9 @@ struct TverskyFormula final : LossFormula<TverskyFormula, TverskyLossOptions> {
 }  // namespace
 
 Dice::Dice(const DiceLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<DiceFormula>(options), name) {}
+    : Loss(make_configurable<DiceFormula>(options), name) {}
 Tversky::Tversky(const TverskyLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<TverskyFormula>(options), name) {}
+    : Loss(make_configurable<TverskyFormula>(options), name) {}
 
 }  // namespace losses
 

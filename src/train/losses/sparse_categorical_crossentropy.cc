@@ -112,10 +112,10 @@ struct GeneralizedFormula final : LossFormula<GeneralizedFormula, GeneralizedCro
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyLossOptions& options,
                                                              std::string_view name)
-    : Loss(std::make_shared<SparseFormula>(options), name) {}
+    : Loss(make_configurable<SparseFormula>(options), name) {}
 CategoricalGeneralizedCrossEntropy::CategoricalGeneralizedCrossEntropy(
     const GeneralizedCrossEntropyLossOptions& options, std::string_view name)
-    : Loss(std::make_shared<GeneralizedFormula>(options), name) {}
+    : Loss(make_configurable<GeneralizedFormula>(options), name) {}
 
 }  // namespace losses
 

@@ -152,14 +152,14 @@ CategoricalAccuracy::CategoricalAccuracy(std::string name, const MetricOptions& 
 SparseCategoricalAccuracy::SparseCategoricalAccuracy(std::string name, const MetricOptions& options)
     : Metric(FunctionMetric<Sparse>::make(options), std::move(name)) {}
 BinaryAccuracy::BinaryAccuracy(const BinaryAccuracyOptions& options, std::string name)
-    : Metric(std::make_shared<Binary>(options), std::move(name)) {}
+    : Metric(make_configurable<Binary>(options), std::move(name)) {}
 BinaryAccuracy::BinaryAccuracy(std::string name, double threshold)
     : BinaryAccuracy(BinaryAccuracyOptions{.threshold = threshold}, std::move(name)) {}
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(const TopKCategoricalAccuracyOptions& options, std::string name)
-    : Metric(std::make_shared<AmongK>(options), std::move(name)) {}
+    : Metric(make_configurable<AmongK>(options), std::move(name)) {}
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(const SparseTopKCategoricalAccuracyOptions& options,
                                                              std::string name)
-    : Metric(std::make_shared<SparseAmongK>(options), std::move(name)) {}
+    : Metric(make_configurable<SparseAmongK>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -126,7 +126,7 @@ struct Area final : Configured<Area, detail::PositivesBody, AUCOptions> {
 
 }  // namespace
 
-AUC::AUC(const AUCOptions& options, std::string name) : Metric(std::make_shared<Area>(options), std::move(name)) {}
+AUC::AUC(const AUCOptions& options, std::string name) : Metric(make_configurable<Area>(options), std::move(name)) {}
 
 }  // namespace metrics
 

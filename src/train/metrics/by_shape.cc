@@ -49,8 +49,8 @@ class ByShape final : public detail::MeanBody {
 }  // namespace
 
 std::shared_ptr<MetricBody> detail::metric_by_shape(std::string_view name) {
-  if (name == "acc" || name == "accuracy") return std::make_shared<ByShape>(kAccuracy);
-  if (name == "ce" || name == "crossentropy") return std::make_shared<ByShape>(kCrossentropy);
+  if (name == "acc" || name == "accuracy") return make_configurable<ByShape>(kAccuracy);
+  if (name == "ce" || name == "crossentropy") return make_configurable<ByShape>(kCrossentropy);
   return nullptr;
 }
 

@@ -76,12 +76,12 @@ struct SparseEntropy final : MeanOf<SparseEntropy, SparseCategoricalCrossentropy
 }  // namespace
 
 BinaryCrossentropy::BinaryCrossentropy(const BinaryCrossentropyOptions& options, std::string name)
-    : Metric(std::make_shared<BinaryEntropy>(options), std::move(name)) {}
+    : Metric(make_configurable<BinaryEntropy>(options), std::move(name)) {}
 CategoricalCrossentropy::CategoricalCrossentropy(const CategoricalCrossentropyOptions& options, std::string name)
-    : Metric(std::make_shared<CategoricalEntropy>(options), std::move(name)) {}
+    : Metric(make_configurable<CategoricalEntropy>(options), std::move(name)) {}
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCategoricalCrossentropyOptions& options,
                                                              std::string name)
-    : Metric(std::make_shared<SparseEntropy>(options), std::move(name)) {}
+    : Metric(make_configurable<SparseEntropy>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -105,9 +105,9 @@ struct OneScore final : Configured<OneScore, ScoreBody, F1ScoreOptions> {
 }  // namespace
 
 FBetaScore::FBetaScore(const FBetaScoreOptions& options, std::string name)
-    : Metric(std::make_shared<BetaScore>(options), std::move(name)) {}
+    : Metric(make_configurable<BetaScore>(options), std::move(name)) {}
 F1Score::F1Score(const F1ScoreOptions& options, std::string name)
-    : Metric(std::make_shared<OneScore>(options), std::move(name)) {}
+    : Metric(make_configurable<OneScore>(options), std::move(name)) {}
 
 }  // namespace metrics
 

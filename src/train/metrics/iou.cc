@@ -163,15 +163,15 @@ struct AllOneHot final : Configured<AllOneHot, TableBody, OneHotMeanIoUOptions> 
 }  // namespace
 
 IoU::IoU(const IoUOptions& options, std::string name)
-    : Metric(std::make_shared<SomeClasses>(options), std::move(name)) {}
+    : Metric(make_configurable<SomeClasses>(options), std::move(name)) {}
 MeanIoU::MeanIoU(const MeanIoUOptions& options, std::string name)
-    : Metric(std::make_shared<AllClasses>(options), std::move(name)) {}
+    : Metric(make_configurable<AllClasses>(options), std::move(name)) {}
 BinaryIoU::BinaryIoU(const BinaryIoUOptions& options, std::string name)
-    : Metric(std::make_shared<YesOrNo>(options), std::move(name)) {}
+    : Metric(make_configurable<YesOrNo>(options), std::move(name)) {}
 OneHotIoU::OneHotIoU(const OneHotIoUOptions& options, std::string name)
-    : Metric(std::make_shared<SomeOneHot>(options), std::move(name)) {}
+    : Metric(make_configurable<SomeOneHot>(options), std::move(name)) {}
 OneHotMeanIoU::OneHotMeanIoU(const OneHotMeanIoUOptions& options, std::string name)
-    : Metric(std::make_shared<AllOneHot>(options), std::move(name)) {}
+    : Metric(make_configurable<AllOneHot>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -90,11 +90,11 @@ struct Concordance final : MeanOf<Concordance, AxisMetricOptions> {
 }  // namespace
 
 CosineSimilarity::CosineSimilarity(const AxisMetricOptions& options, std::string name)
-    : Metric(std::make_shared<Cosine>(options), std::move(name)) {}
+    : Metric(make_configurable<Cosine>(options), std::move(name)) {}
 PearsonCorrelation::PearsonCorrelation(const AxisMetricOptions& options, std::string name)
-    : Metric(std::make_shared<Pearson>(options), std::move(name)) {}
+    : Metric(make_configurable<Pearson>(options), std::move(name)) {}
 ConcordanceCorrelation::ConcordanceCorrelation(const AxisMetricOptions& options, std::string name)
-    : Metric(std::make_shared<Concordance>(options), std::move(name)) {}
+    : Metric(make_configurable<Concordance>(options), std::move(name)) {}
 
 }  // namespace metrics
 

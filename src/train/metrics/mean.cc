@@ -120,14 +120,14 @@ struct SumMetric final : Configured<SumMetric, MetricBody, metrics::MetricOption
 
 std::shared_ptr<MetricBody> make_function_metric(const ClassInfo& info, ValuesFunction function,
                                                  const metrics::MetricOptions& options) {
-  return std::make_shared<FunctionBody>(info, function, options);
+  return make_configurable<FunctionBody>(info, function, options);
 }
 
 std::shared_ptr<Configurable> make_function_metric(const ClassInfo& info, ValuesFunction function,
                                                    const AttributeValue& config) {
   metrics::MetricOptions options;
   set_options(info, &options, config);
-  return std::make_shared<FunctionBody>(info, function, options);
+  return make_configurable<FunctionBody>(info, function, options);
 }
 
 void add_mean_metrics(std::vector<const ClassInfo*>& list) {
@@ -137,7 +137,7 @@ void add_mean_metrics(std::vector<const ClassInfo*>& list) {
 }  // namespace detail
 
 std::shared_ptr<MetricBody> Metric::of_function(Function function) {
-  return std::make_shared<detail::OwnFunction>(std::move(function));
+  return make_configurable<detail::OwnFunction>(std::move(function));
 }
 
 namespace metrics {
@@ -148,13 +148,13 @@ std::span<const OptionField> MetricOptions::fields() {
 }
 
 Mean::Mean(std::string name, const MetricOptions& options)
-    : Metric(std::make_shared<detail::MeanMetric>(options), std::move(name)) {}
+    : Metric(make_configurable<detail::MeanMetric>(options), std::move(name)) {}
 void Mean::update_state(Operand values, const Tensor& sample_weight) const {
   update_values(to_tensor(std::move(values)), sample_weight);
 }
 
 Sum::Sum(std::string name, const MetricOptions& options)
-    : Metric(std::make_shared<detail::SumMetric>(options), std::move(name)) {}
+    : Metric(make_configurable<detail::SumMetric>(options), std::move(name)) {}
 void Sum::update_state(Operand values, const Tensor& sample_weight) const {
   update_values(to_tensor(std::move(values)), sample_weight);
 }

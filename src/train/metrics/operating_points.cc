@@ -103,13 +103,13 @@ struct BestRecall final : Point<BestRecall, RecallAtPrecisionOptions> {
 }  // namespace
 
 SensitivityAtSpecificity::SensitivityAtSpecificity(const SensitivityAtSpecificityOptions& options, std::string name)
-    : Metric(std::make_shared<BestSensitivity>(options), std::move(name)) {}
+    : Metric(make_configurable<BestSensitivity>(options), std::move(name)) {}
 SpecificityAtSensitivity::SpecificityAtSensitivity(const SpecificityAtSensitivityOptions& options, std::string name)
-    : Metric(std::make_shared<BestSpecificity>(options), std::move(name)) {}
+    : Metric(make_configurable<BestSpecificity>(options), std::move(name)) {}
 PrecisionAtRecall::PrecisionAtRecall(const PrecisionAtRecallOptions& options, std::string name)
-    : Metric(std::make_shared<BestPrecision>(options), std::move(name)) {}
+    : Metric(make_configurable<BestPrecision>(options), std::move(name)) {}
 RecallAtPrecision::RecallAtPrecision(const RecallAtPrecisionOptions& options, std::string name)
-    : Metric(std::make_shared<BestRecall>(options), std::move(name)) {}
+    : Metric(make_configurable<BestRecall>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -187,13 +187,13 @@ struct FalseN final : OneCount<FalseN, Count::kFalseNegatives> {
 }  // namespace
 
 TruePositives::TruePositives(const ThresholdOptions& options, std::string name)
-    : Metric(std::make_shared<TrueP>(options), std::move(name)) {}
+    : Metric(make_configurable<TrueP>(options), std::move(name)) {}
 TrueNegatives::TrueNegatives(const ThresholdOptions& options, std::string name)
-    : Metric(std::make_shared<TrueN>(options), std::move(name)) {}
+    : Metric(make_configurable<TrueN>(options), std::move(name)) {}
 FalsePositives::FalsePositives(const ThresholdOptions& options, std::string name)
-    : Metric(std::make_shared<FalseP>(options), std::move(name)) {}
+    : Metric(make_configurable<FalseP>(options), std::move(name)) {}
 FalseNegatives::FalseNegatives(const ThresholdOptions& options, std::string name)
-    : Metric(std::make_shared<FalseN>(options), std::move(name)) {}
+    : Metric(make_configurable<FalseN>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -53,9 +53,9 @@ struct RecallBody final : RightOf<RecallBody, Count::kFalseNegatives> {
 }  // namespace
 
 Precision::Precision(const PrecisionOptions& options, std::string name)
-    : Metric(std::make_shared<PrecisionBody>(options), std::move(name)) {}
+    : Metric(make_configurable<PrecisionBody>(options), std::move(name)) {}
 Recall::Recall(const PrecisionOptions& options, std::string name)
-    : Metric(std::make_shared<RecallBody>(options), std::move(name)) {}
+    : Metric(make_configurable<RecallBody>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -80,7 +80,7 @@ struct Determination final : Configured<Determination, MetricBody, R2ScoreOption
 }  // namespace
 
 R2Score::R2Score(const R2ScoreOptions& options, std::string name)
-    : Metric(std::make_shared<Determination>(options), std::move(name)) {}
+    : Metric(make_configurable<Determination>(options), std::move(name)) {}
 
 }  // namespace metrics
 

@@ -70,7 +70,7 @@ struct Root final : detail::MeanOf<Root, MetricOptions> {
 MeanSquaredError::MeanSquaredError(std::string name, const MetricOptions& options)
     : Metric(FunctionMetric<Squared>::make(options), std::move(name)) {}
 RootMeanSquaredError::RootMeanSquaredError(std::string name, const MetricOptions& options)
-    : Metric(std::make_shared<Root>(options), std::move(name)) {}
+    : Metric(make_configurable<Root>(options), std::move(name)) {}
 MeanAbsoluteError::MeanAbsoluteError(std::string name, const MetricOptions& options)
     : Metric(FunctionMetric<Absolute>::make(options), std::move(name)) {}
 MeanAbsolutePercentageError::MeanAbsolutePercentageError(std::string name, const MetricOptions& options)
