@@ -43,6 +43,7 @@ BatchSource tensor_batches(const char* what, const Batch& data, std::int64_t bat
                            std::optional<std::uint64_t> seed) {
   const std::int64_t count = count_examples(what, data);
   CAPSTAN_CHECK(batch_size >= 1, ValueError, what, ": batch_size must be at least 1, not ", batch_size);
+  const std::int64_t step = std::min(batch_size, std::max<std::int64_t>(count, 1));  // Sums of it do not overflow.
   auto passes = std::make_shared<std::uint64_t>(0);
   const auto open = [=]() -> BatchSource::Pass {
     // The golden ratio's bits, so that the passes of neighbouring seeds have nothing in common.
@@ -50,14 +51,14 @@ BatchSource tensor_batches(const char* what, const Batch& data, std::int64_t bat
     if (seed) order = random::shuffle(range(count), *seed + (*passes)++ * 0x9e3779b97f4a7c15u);
     return [=, begin = std::int64_t{0}]() mutable -> std::optional<Batch> {
       if (begin >= count) return std::nullopt;
-      const std::int64_t end = std::min(count, begin + batch_size);
+      const std::int64_t end = std::min(count, begin + step);
       const std::int64_t first = std::exchange(begin, end);
       if (!order.has_value()) return examples(data, first, end);
       const Tensor rows = order(slice(first, end));
       return changed(data, [&](const Tensor& tensor) { return gather(tensor, rows); });
     };
   };
-  return BatchSource(open, (count + batch_size - 1) / batch_size);
+  return BatchSource(open, (count + step - 1) / step);
 }
 
 Batch with_class_weights(const Batch& batch, const std::map<std::int64_t, double>& weights) {

@@ -71,7 +71,8 @@ TEST(ModelConfig, KeepsWhatIsNotTrainable) {
 }
 
 TEST(ModelConfig, NeedsConfigurationsOfAllLayers) {
-  const Sequential model({layers::Lambda([](const Nest& x, const CallOptions&) { return x; })}, "own");
+  const layers::Lambda lambda([](const Nest& x, const CallOptions&) { return x; }, {.name = "lambda"});
+  const Sequential model({lambda}, "own");
   EXPECT_EQ(
       message_of<ValueError>([&] { (void)model.to_json(); }),
       "get_config: lambda is a function of the program and has no configuration\n  help: write a class of your own "
