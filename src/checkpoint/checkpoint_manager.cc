@@ -25,7 +25,7 @@ double seconds_now() {
 }
 
 // The calling thread takes no core from a thread that runs, as a training's: the steps beside a save of 3 MB lost 19 %
-// without this and lose 12 %, if the training has two threads on two cores.
+// without this and lose 13 %, if the training has two threads on two cores.
 void let_others_run_first() {
   const sched_param none = {};
   sched_setscheduler(0, SCHED_BATCH, &none);

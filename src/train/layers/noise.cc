@@ -47,15 +47,15 @@ void check_noise_shape(const std::string& layer, const std::optional<Shape>& noi
                 " does not have the rank of the input", arguments({{"x", x}}));
 }
 
-void set_shape_option(std::optional<Shape>& field, const AttributeValue& value, std::string_view owner,
-                      std::string_view name) {
-  InputShape shape;
-  set_field(shape, value, owner, name);
-  field = shape.is_given() ? std::optional(shape.shape()) : std::nullopt;
-}
-
-AttributeValue get_shape_option(const std::optional<Shape>& field) {
-  return field ? get_field(InputShape(*field)) : AttributeValue();
-}
+constinit const FieldType kNoiseShape = {
+    [](void* member, const AttributeValue& value, std::string_view owner, std::string_view name) {
+      InputShape shape;
+      set_field(shape, value, owner, name);
+      *static_cast<std::optional<Shape>*>(member) = shape.is_given() ? std::optional(shape.shape()) : std::nullopt;
+    },
+    [](const void* member) {
+      const auto& shape = *static_cast<const std::optional<Shape>*>(member);
+      return shape ? get_field(InputShape(*shape)) : AttributeValue();
+    }};
 
 }  // namespace capstan::detail

@@ -42,16 +42,8 @@ Tensor normal_noise(const Tensor& x, const NoiseKeys& keys);
 // Throws ShapeError, in the name of a layer, for a noise shape of another rank.
 void check_noise_shape(const std::string& layer, const std::optional<Shape>& noise_shape, const Tensor& x);
 
-// A shape in a table of options: a list in which null stands for a length that is open.
-void set_shape_option(std::optional<Shape>& field, const AttributeValue& value, std::string_view owner,
-                      std::string_view name);
-AttributeValue get_shape_option(const std::optional<Shape>& field);
-
-inline constexpr FieldType kNoiseShape = {
-    [](void* member, const AttributeValue& value, std::string_view owner, std::string_view name) {
-      set_shape_option(*static_cast<std::optional<Shape>*>(member), value, owner, name);
-    },
-    [](const void* member) { return get_shape_option(*static_cast<const std::optional<Shape>*>(member)); }};
+// A noise shape in a table of options: a list in which null stands for a length that is open.
+extern const FieldType kNoiseShape;
 
 template <class O>
 constexpr OptionField noise_shape_option() {
