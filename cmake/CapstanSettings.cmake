@@ -28,7 +28,7 @@ function(capstan_settings target)
     POSITION_INDEPENDENT_CODE ON)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE
-    $<$<CONFIG:Release>:${CAPSTAN_OPTIMISATION}>
+    "$<$<CONFIG:Release>:${CAPSTAN_OPTIMISATION}>"
     -ffp-contract=off            # eager, fused and emitted code agree in every bit
     -fno-math-errno
     -ftls-model=initial-exec     # otherwise every access to the context is a call in a shared library

@@ -102,12 +102,32 @@ class CAPSTAN_EXPORT Configurable {
   virtual const void* options_data() const = 0;
 };
 
+namespace detail {
+// Whether a T is made from its struct of options alone.
+template <class T, class... Arguments>
+inline constexpr bool kFromOptions = false;
+template <class T, class Argument>
+requires requires { typename T::Options; }
+inline constexpr bool kFromOptions<T, Argument> = std::same_as<std::remove_cvref_t<Argument>, typename T::Options> &&
+                                                  std::constructible_from<T, const typename T::Options&>;
+// That T; one function, whoever makes it.
+template <class T>
+Configurable* make_from_options(const void* options) {
+  return new T(*static_cast<const typename T::Options*>(options));
+}
+}  // namespace detail
+
 /// An object of class `T`, as std::make_shared gives one. What counts its owners and deletes it is the same code for
 /// all classes, of which there are hundreds.
 template <std::derived_from<Configurable> T, class... Arguments>
 std::shared_ptr<T> make_configurable(Arguments&&... arguments) {
-  Configurable* const object = new T(std::forward<Arguments>(arguments)...);
-  return std::static_pointer_cast<T>(std::shared_ptr<Configurable>(object));
+  std::shared_ptr<Configurable> object;
+  if constexpr (detail::kFromOptions<T, Arguments...>) {
+    object.reset(detail::make_from_options<T>(std::addressof(arguments)...));
+  } else {
+    object.reset(new T(std::forward<Arguments>(arguments)...));
+  }
+  return std::static_pointer_cast<T>(std::move(object));
 }
 
 /// What is known of a class of such objects.
@@ -116,12 +136,15 @@ struct ClassInfo {
   std::string_view module;  ///< where Keras has this kind: "keras.optimizers"
   std::string_view name;    ///< "Adam"
   std::string_view text;    ///< one sentence
-  std::span<const OptionField> options;
+  /// Gives the table of its options; null for a class without options.
+  std::span<const OptionField> (*table)();
   /// Makes an object of the class `info`; null for a class that has no configurations.
   std::shared_ptr<Configurable> (*make)(const ClassInfo& info, const AttributeValue& config) = nullptr;
   std::string_view alias = {};  ///< another name that it is made by, or none
   /// The options that a configuration may leave out, with their values; null for a class that has no configurations.
   AttributeValue (*defaults)(const ClassInfo& info) = nullptr;
+
+  std::span<const OptionField> options() const { return table == nullptr ? std::span<const OptionField>() : table(); }
 };
 
 /// Throws ValueError for an option whose value is not allowed.
@@ -133,7 +156,7 @@ struct ClassInfo {
 ///         return all;
 ///       }
 ///     };
-///     static const ClassInfo info{"slope", "examples", "Slope", "A straight line.", SlopeOptions::fields()};
+///     static const ClassInfo info{"slope", "examples", "Slope", "A straight line.", SlopeOptions::fields};
 ///     SlopeOptions options;
 ///     set_options(info, &options, AttributeValue::from_json(R"({"slope": 2.5})"));
 ///     check_options(info, &options);
@@ -146,11 +169,32 @@ CAPSTAN_EXPORT void check_options(const ClassInfo& info, const void* options);
 CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* options);
 /// The same without those that must be given.
 CAPSTAN_EXPORT AttributeValue optional_config_of(const ClassInfo& info, const void* options);
+
+namespace detail {
+// Calls `use` with a struct of options as it is when it is made. One function for each type of options.
+using OptionsUser = void (*)(void* options, void* context);
+template <class Options>
+void with_new_options(OptionsUser use, void* context) {
+  Options options{};
+  use(&options, context);
+}
+CAPSTAN_EXPORT AttributeValue defaults_of(const ClassInfo& info, void (*with_options)(OptionsUser, void*));
+CAPSTAN_EXPORT std::shared_ptr<Configurable> make_from_config(const ClassInfo& info, const AttributeValue& config,
+                                                              void (*with_options)(OptionsUser, void*),
+                                                              Configurable* (*make)(const void* options));
+}  // namespace detail
+
 /// What a struct of options has when it is made, for ClassInfo::defaults.
 template <class Options>
 AttributeValue default_options(const ClassInfo& info) {
-  const Options options{};
-  return optional_config_of(info, &options);
+  return detail::defaults_of(info, detail::with_new_options<Options>);
+}
+/// The object of class `T` that a configuration of its options makes, for ClassInfo::make. Errors: those of
+/// set_options(), and ValueError for values that are not allowed.
+template <class T>
+std::shared_ptr<Configurable> make_from_config(const ClassInfo& info, const AttributeValue& config) {
+  return detail::make_from_config(info, config, detail::with_new_options<typename T::Options>,
+                                  detail::make_from_options<T>);
 }
 /// Sets the options that a map has; the others stay as they are. The key "name" is left to the object unless it
 /// is an option. Errors: ValueError for a key that is no option, a required one that is missing, or a value that does
@@ -168,8 +212,9 @@ class Configured : public Base {
   explicit Configured(const Options& given = {}) : options(given) { check_options(info(), &options); }
 
   static const ClassInfo& info() {
-    static const ClassInfo info{Base::kKind,       Base::kModule, Derived::kName, Derived::kText,
-                                Options::fields(), make,          alias(),        default_options<Options>};
+    static const ClassInfo info{Base::kKind,    Base::kModule,           Derived::kName,
+                                Derived::kText, Options::fields,         capstan::make_from_config<Derived>,
+                                alias(),        default_options<Options>};
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }
@@ -178,11 +223,6 @@ class Configured : public Base {
   const Options options;
 
  private:
-  static std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& config) {
-    Options options;
-    set_options(info, &options, config);
-    return make_configurable<Derived>(std::as_const(options));
-  }
   static constexpr std::string_view alias() {
     if constexpr (requires { Derived::kAlias; }) {
       return Derived::kAlias;

@@ -447,22 +447,20 @@ class ConfiguredLayer : public Base {
   }
 
   static const ClassInfo& info() {
-    static const ClassInfo info{
-        Base::kKind, Base::kModule,           Derived::kName, Derived::kText, Options::fields(), make,
-        {},          default_options<Options>};
+    static const ClassInfo info{Base::kKind,
+                                Base::kModule,
+                                Derived::kName,
+                                Derived::kText,
+                                Options::fields,
+                                make_from_config<Derived>,
+                                {},
+                                default_options<Options>};
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }
   const void* options_data() const final { return &options; }
 
   const Options options;
-
- private:
-  static std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& config) {
-    Options options;
-    set_options(info, &options, config);
-    return make_configurable<Derived>(std::as_const(options));
-  }
 };
 
 /// The table of options that has what every layer has, as Keras writes it, and then these.

@@ -32,7 +32,7 @@ bool is_in(std::span<const std::string_view> list, std::string_view name) {
 bool option_is_set(const Layer& layer, std::string_view option) {
   const LayerBase& body = LayerState::body_of(layer);
   if (body.options_data() == nullptr) return false;
-  for (const OptionField& field : body.class_info().options) {
+  for (const OptionField& field : body.class_info().options()) {
     bool is_set = false;
     if (field.name == option) set_field(is_set, field.get(body.options_data()), "", option);
     if (is_set) return true;

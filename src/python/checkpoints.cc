@@ -41,7 +41,7 @@ struct Manager {
 template <class C, class Options>
 void add_callback(nb::module_& m, const char* function, const char* name) {
   m.def(function, [name](const std::string& path, const AttributeValue& config) {
-    const ClassInfo info{"callback", "keras.callbacks", name, "", Options::fields()};
+    const ClassInfo info{"callback", "keras.callbacks", name, "", Options::fields};
     Options options;
     set_options(info, &options, config);
     return Callback(C(path, options));

@@ -92,7 +92,7 @@ std::shared_ptr<Configurable> lent_layer(const ClassInfo&, const AttributeValue&
 const ClassInfo& python_layer_class() {
   static const ClassInfo info{
       LayerBase::kKind,           LayerBase::kModule, "PythonLayer", "A layer whose class is Python's.",
-      FunctionOptions_::fields(), &lent_layer};
+      FunctionOptions_::fields, &lent_layer};
   return info;
 }
 
@@ -132,7 +132,7 @@ nb::list classes_of(const std::string& kind) {
   for (const ClassInfo* info : list_classes(kind)) {
     if (is_own_class(*info)) continue;
     nb::list options;
-    for (const OptionField& field : info->options) {
+    for (const OptionField& field : info->options()) {
       options.append(nb::make_tuple(std::string(field.name), field.required));
     }
     list.append(nb::make_tuple(

@@ -165,7 +165,7 @@ std::shared_ptr<Configurable> make(std::size_t row, const AttributeValue& config
 template <std::size_t... Rows>
 std::array<ClassInfo, kCount> all_infos(std::index_sequence<Rows...>) {
   using B = ActivationBody;
-  return {ClassInfo{B::kKind, B::kModule, kRows[Rows].name, kRows[Rows].text, kRows[Rows].options,
+  return {ClassInfo{B::kKind, B::kModule, kRows[Rows].name, kRows[Rows].text, [] { return kRows[Rows].options; },
                     [](const ClassInfo&, const AttributeValue& config) { return make(Rows, config); },
                     kRows[Rows].alias,
                     [](const ClassInfo& info) { return optional_config_of(info, &kRows[Rows].defaults); }}...};

@@ -138,7 +138,7 @@ template AttributeValue get_field(const std::optional<int>& field);
 Configurable::~Configurable() = default;
 
 void check_options(const ClassInfo& info, const void* options) {
-  for (const OptionField& field : info.options) {
+  for (const OptionField& field : info.options()) {
     const bool has_limits = !range_of(field).empty() || !field.names.empty();
     if (!has_limits) continue;
     const AttributeValue value = field.get(options);
@@ -148,34 +148,67 @@ void check_options(const ClassInfo& info, const void* options) {
 
 AttributeValue config_of(const ClassInfo& info, const void* options) {
   AttributeValue config = AttributeValue::map();
-  for (const OptionField& field : info.options) config.set(field.name, field.get(options));
+  for (const OptionField& field : info.options()) config.set(field.name, field.get(options));
   return config;
 }
 
 AttributeValue optional_config_of(const ClassInfo& info, const void* options) {
   AttributeValue config = AttributeValue::map();
-  for (const OptionField& field : info.options) {
+  for (const OptionField& field : info.options()) {
     if (!field.required) config.set(field.name, field.get(options));
   }
   return config;
+}
+
+AttributeValue detail::defaults_of(const ClassInfo& info, void (*with_options)(OptionsUser, void*)) {
+  struct Context {
+    const ClassInfo& info;
+    AttributeValue defaults;
+  } context{info, {}};
+  with_options(
+      [](void* options, void* given) {
+        auto& to = *static_cast<Context*>(given);
+        to.defaults = optional_config_of(to.info, options);
+      },
+      &context);
+  return std::move(context.defaults);
+}
+
+std::shared_ptr<Configurable> detail::make_from_config(const ClassInfo& info, const AttributeValue& config,
+                                                       void (*with_options)(OptionsUser, void*),
+                                                       Configurable* (*make)(const void* options)) {
+  struct Context {
+    const ClassInfo& info;
+    const AttributeValue& config;
+    Configurable* (*make)(const void* options);
+    std::shared_ptr<Configurable> object;
+  } context{info, config, make, nullptr};
+  with_options(
+      [](void* options, void* given) {
+        auto& to = *static_cast<Context*>(given);
+        set_options(to.info, options, to.config);
+        to.object.reset(to.make(options));
+      },
+      &context);
+  return std::move(context.object);
 }
 
 void set_options(const ClassInfo& info, void* options, const AttributeValue& config) {
   CAPSTAN_CHECK(config.kind == Kind::kMap, ValueError, info.name, ": a configuration is a map, not ",
                 config.to_string());
   for (const auto& [key, value] : config.items) {
-    const auto field = std::find_if(info.options.begin(), info.options.end(),
+    const auto field = std::find_if(info.options().begin(), info.options().end(),
                                     [&key = key](const OptionField& option) { return option.name == key; });
-    if (field == info.options.end() && (key == "name" || is_off_in_keras(key, value))) continue;
-    if (field == info.options.end()) {
+    if (field == info.options().end() && (key == "name" || is_off_in_keras(key, value))) continue;
+    if (field == info.options().end()) {
       std::vector<std::string_view> names;
-      for (const OptionField& option : info.options) names.push_back(option.name);
+      for (const OptionField& option : info.options()) names.push_back(option.name);
       detail::throw_unknown_name(detail::join("option of ", info.name), key, names,
                                  "options that are left out have their defaults");
     }
     field->set(options, value, info.name);
   }
-  for (const OptionField& field : info.options) {
+  for (const OptionField& field : info.options()) {
     CAPSTAN_CHECK(!field.required || config.find(field.name) != nullptr, ValueError, info.name, ": option \"",
                   field.name, "\" must be given");
   }

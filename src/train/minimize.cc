@@ -203,7 +203,7 @@ Tensor direction_of(const std::deque<Pair>& pairs, const Tensor& gradient) {
 }  // namespace
 
 LBFGS::LBFGS(const LBFGSOptions& options) : options_(options) {
-  const ClassInfo info{"minimizer", "", "LBFGS", "", LBFGSOptions::fields()};
+  const ClassInfo info{"minimizer", "", "LBFGS", "", LBFGSOptions::fields};
   check_options(info, &options_);
   CAPSTAN_CHECK(options.decrease < options.curvature && options.curvature < 1, ValueError,
                 "LBFGS: decrease must be less than curvature, and that less than 1, but they are ", options.decrease,

@@ -78,7 +78,7 @@ AttributeValue as_serialized(const std::string& type, const Json& config) {
 Initializer make_initializer(const std::string& type, const Json& config, std::uint64_t seed) {
   Json with_seed = config;
   for (const ClassInfo* info : list_classes("initializer")) {
-    for (const OptionField& field : info->options) {
+    for (const OptionField& field : info->options()) {
       if (info->name == type && field.name == "seed") with_seed["seed"] = seed;
     }
   }

@@ -165,6 +165,18 @@ TEST(SpecialMath, DigammaAndItsDerivatives) {
   EXPECT_TRUE(std::isnan(polygamma(0.5, 1.0)));
 }
 
+TEST(SpecialMath, IncompleteGammaOfInfinity) {
+  EXPECT_EQ(igamma(kInfinity, 1), 0);
+  EXPECT_EQ(igamma(kInfinity, 0), 0);
+  EXPECT_EQ(igamma(1, kInfinity), 1);
+  EXPECT_EQ(igammac(kInfinity, 1), 1);
+  EXPECT_EQ(igammac(1, kInfinity), 0);
+  EXPECT_EQ(igamma_grad_a(kInfinity, 1), 0);
+  // TensorFlow's, where there is no limit.
+  EXPECT_EQ(igamma(kInfinity, kInfinity), 0);
+  EXPECT_EQ(igammac(kInfinity, kInfinity), 0);
+}
+
 TEST(SpecialMath, ConvergesForLargeParameters) {
   // At the mean, where the number of steps is largest; the limit is that of the normal distribution.
   for (const double a : {1e5, 9.9e5, 1.1e6, 1e9, 1e15}) {

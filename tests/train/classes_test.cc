@@ -20,7 +20,7 @@ using Kind = AttributeValue::Kind;
 // A configuration with all that a class requires.
 AttributeValue least_config(const ClassInfo& info) {
   AttributeValue config = AttributeValue::map();
-  for (const OptionField& field : info.options) {
+  for (const OptionField& field : info.options()) {
     if (!field.required) continue;
     config.set(field.name, field.names.empty() ? AttributeValue(2.0) : AttributeValue(std::string(field.names[0])));
   }
@@ -64,8 +64,8 @@ TEST(Classes, AreDocumentedUnderNamesOfTheirOwn) {
   for (const ClassInfo* info : all_classes()) {
     EXPECT_TRUE(info->text.size() > 10 && info->text.ends_with(".")) << info->name;
     const bool has_options = info->kind == "optimizer" || info->kind == "schedule";
-    EXPECT_TRUE(!has_options || !info->options.empty()) << info->name;
-    for (const OptionField& field : info->options) {
+    EXPECT_TRUE(!has_options || !info->options().empty()) << info->name;
+    for (const OptionField& field : info->options()) {
       for (const char c : field.name) {
         EXPECT_TRUE(std::islower(static_cast<unsigned char>(c)) != 0 || std::isdigit(c) != 0 || c == '_') << field.name;
       }
@@ -99,7 +99,7 @@ TEST(Classes, AreMadeByTheirNamesWhereverANameIsTaken) {
     return names;
   };
   const auto needs_options = [](const ClassInfo& info) {
-    return std::any_of(info.options.begin(), info.options.end(),
+    return std::any_of(info.options().begin(), info.options().end(),
                        [](const OptionField& field) { return field.required; });
   };
   for (const ClassInfo* info : all_classes()) {
@@ -127,7 +127,7 @@ TEST(Classes, GoThroughTheirConfigurationsAndBack) {
     const std::string json = serialize(*object).to_json();
     const AttributeValue read = AttributeValue::from_json(json);
     EXPECT_EQ(read.find("class_name")->text, info->name);
-    EXPECT_EQ(read.find("config")->items.size(), info->options.size());
+    EXPECT_EQ(read.find("config")->items.size(), info->options().size());
     EXPECT_EQ(serialize(*deserialize(info->kind, read)).to_json(), json);
   }
 }
@@ -136,7 +136,7 @@ TEST(Classes, GoThroughTheirConfigurationsAndBack) {
 TEST(Classes, KeepEveryOption) {
   for (const ClassInfo* info : all_classes()) {
     const AttributeValue before = config_of(*info, make(*info, least_config(*info))->options_data());
-    for (const OptionField& field : info->options) {
+    for (const OptionField& field : info->options()) {
       AttributeValue other = *before.find(field.name);
       if (other.kind == Kind::kBool) {
         other = !other.truth;
@@ -174,7 +174,7 @@ TEST(Classes, RefuseWhatDoesNotFitAndNameIt) {
     };
     EXPECT_TRUE(message("no_such_option", 1).starts_with("option of " + name + ": there is none with the name"))
         << name;
-    for (const OptionField& field : info->options) {
+    for (const OptionField& field : info->options()) {
       if (field.name == "exclude_layers") continue;  // takes any text
       const std::string wrong = message(field.name, "text");
       EXPECT_TRUE(wrong.starts_with(name + ": ")) << wrong;

@@ -19,7 +19,7 @@ using Kind = AttributeValue::Kind;
 // A configuration with all that a class requires.
 AttributeValue least_config(const ClassInfo& info) {
   AttributeValue config = AttributeValue::map();
-  for (const OptionField& field : info.options) {
+  for (const OptionField& field : info.options()) {
     if (field.required && field.name == "target_class_ids") {
       config.set(field.name, std::vector<AttributeValue>{0, 1});
     } else if (field.required) {
@@ -55,8 +55,8 @@ TEST(LossAndMetricClasses, AreThoseOfKeras) {
 TEST(LossAndMetricClasses, AreDocumented) {
   for (const ClassInfo* info : all_classes()) {
     EXPECT_TRUE(info->text.size() > 10 && info->text.ends_with(".")) << info->name;
-    EXPECT_FALSE(info->options.empty()) << info->name;
-    for (const OptionField& field : info->options) {
+    EXPECT_FALSE(info->options().empty()) << info->name;
+    for (const OptionField& field : info->options()) {
       for (const char c : field.name) {
         EXPECT_TRUE(std::islower(static_cast<unsigned char>(c)) != 0 || c == '_') << field.name;
       }
@@ -70,7 +70,7 @@ TEST(LossAndMetricClasses, GoThroughTheirConfigurationsAndBack) {
     const std::string json = serialize(*object).to_json();
     const AttributeValue read = AttributeValue::from_json(json);
     EXPECT_EQ(read.find("class_name")->text, info->name);
-    EXPECT_EQ(read.find("config")->items.size(), info->options.size());
+    EXPECT_EQ(read.find("config")->items.size(), info->options().size());
     EXPECT_EQ(serialize(*deserialize(info->kind, read)).to_json(), json);
   }
 }
@@ -92,7 +92,7 @@ AttributeValue other_value(const OptionField& field, AttributeValue value) {
 TEST(LossAndMetricClasses, KeepEveryOption) {
   for (const ClassInfo* info : all_classes()) {
     const AttributeValue before = config_of(*info, make(*info, least_config(*info))->options_data());
-    for (const OptionField& field : info->options) {
+    for (const OptionField& field : info->options()) {
       AttributeValue config = before;
       config.set(field.name, other_value(field, *before.find(field.name)));
       if (field.name == "num_labels") config.set("multi_label", true);
@@ -112,7 +112,7 @@ TEST(LossAndMetricClasses, RefuseWhatDoesNotFitAndNameIt) {
     };
     EXPECT_TRUE(message("no_such_option", 1).starts_with("option of " + name + ": there is none with the name"))
         << name;
-    for (const OptionField& field : info->options) {
+    for (const OptionField& field : info->options()) {
       const std::string wrong = message(field.name, "text");
       EXPECT_TRUE(wrong.starts_with(name + ": ")) << wrong;
       EXPECT_NE(wrong.find("\"" + std::string(field.name) + "\""), std::string::npos) << wrong;

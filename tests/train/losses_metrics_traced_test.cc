@@ -36,7 +36,7 @@ Example example_for(const ClassInfo& info) {
 
 AttributeValue serialized(const ClassInfo& info) {
   AttributeValue config = AttributeValue::map();
-  for (const OptionField& field : info.options) {
+  for (const OptionField& field : info.options()) {
     if (field.name == "num_classes") config.set(field.name, 3);
     if (field.required && field.name == "target_class_ids") config.set(field.name, std::vector<AttributeValue>{0, 1});
     if (field.required && !config.find(field.name)) config.set(field.name, 0.5);

@@ -37,7 +37,7 @@ struct ThingOptions {
   }
 };
 
-const ClassInfo kThing{"thing", "keras.things", "Thing", "A thing.", ThingOptions::fields()};
+const ClassInfo kThing{"thing", "keras.things", "Thing", "A thing.", ThingOptions::fields};
 
 ThingOptions read(const std::string& json) {
   ThingOptions options;
@@ -159,7 +159,7 @@ struct OwnL2 : Configured<OwnL2, RegularizerBody, CubeOptions> {
 struct OtherL2 : OwnL2 {
   using OwnL2::OwnL2;
   static const ClassInfo& info() {
-    static const ClassInfo info{RegularizerBody::kKind, RegularizerBody::kModule, "l2", "", CubeOptions::fields()};
+    static const ClassInfo info{RegularizerBody::kKind, RegularizerBody::kModule, "l2", "", CubeOptions::fields};
     return info;
   }
 };
@@ -289,7 +289,7 @@ struct MixedOptions : Numbered, Named {
 };
 
 TEST(OptionTypes, AreFoundWhereverTheyLie) {
-  static const ClassInfo info{"thing", "keras.things", "Mixed", "Members in bases.", MixedOptions::fields()};
+  static const ClassInfo info{"thing", "keras.things", "Mixed", "Members in bases.", MixedOptions::fields};
   MixedOptions options;
   EXPECT_EQ(config_of(info, &options).to_json(),
             R"({"first": 1.0, "second": "b", "third": false, "fourth": [], "fifth": 10})");

@@ -111,6 +111,10 @@ HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image, std::p
   }
 }
 
+template <class T>
+using Tile = void (*)(const Pixels& pixels, const T* image, std::ptrdiff_t kernel_row_image, const T* gradient, T* out,
+                      std::ptrdiff_t stride, std::ptrdiff_t kernel_row);
+
 #if HWY_TARGET == HWY_AVX3
 constexpr int kMaxVectors = 4;
 constexpr int kChannels2 = 8, kChannels1 = 16;
@@ -181,8 +185,9 @@ inline void keep_inside(std::int64_t from, std::int64_t stride, std::int64_t siz
   while (*begin < *end && (*end - 1) * stride + from >= size) --*end;
 }
 
-template <class T, int kVectors, int kChannels>
-void block_tiles(Band<T>& band, std::int64_t n) {
+// `block_tile` is for so many channels.
+template <class T>
+void block_tiles(Band<T>& band, std::int64_t n, Tile<T> block_tile, std::int64_t channels) {
   const Conv2DShape& s = band.shape;
   const std::int64_t row_elements = s.stride_width * band.positions * kChannelBlock;
   const std::int64_t gradient_row = s.out_width * band.plan.out_stride;
@@ -210,22 +215,24 @@ void block_tiles(Band<T>& band, std::int64_t n) {
       pixel += column * kChannelBlock;
       band.next_image.fetch();
       band.next_gradient.fetch();
-      for (std::int64_t i = 0; i < kChannelBlock; i += kChannels) {
-        tile<T, kChannelBlock, 1, kChannels, kVectors>(pixels, pixel + i, 0, gradient + column * band.plan.out_stride,
-                                                       out + i * band.plan.out_stride, band.plan.out_stride, 0);
+      for (std::int64_t i = 0; i < kChannelBlock; i += channels) {
+        block_tile(pixels, pixel + i, 0, gradient + column * band.plan.out_stride, out + i * band.plan.out_stride,
+                   band.plan.out_stride, 0);
       }
     }
   }
 }
 
-// Few channels: the copy has zero rows where the kernel leaves the image, so that three kernel rows
-// share their pixels.
-template <class T, int kVectors, int kRows, int kColumns>
-void few_tile(const Band<T>& band, std::int64_t n, std::int64_t kh, std::int64_t m) {
+// Few channels: the copy has zero rows where the kernel leaves the image, so that some kernel rows share their pixels.
+// Of tiles for one, two and three neighbours there are those of `rows` kernel rows and those of one.
+template <class T>
+void few_tiles(const Band<T>& band, std::int64_t n, std::int64_t rows, const Tile<T>* tiles_of_rows,
+               const Tile<T>* tiles_of_one) {
   const Conv2DShape& s = band.shape;
   const std::int64_t row_elements = s.stride_width * band.positions * s.in_channels;
   const std::int64_t stride = band.plan.out_stride;
-  const std::int64_t kernel_row = s.kernel_width * s.in_channels * stride;
+  const std::int64_t columns = s.kernel_width * s.in_channels;
+  const std::int64_t kernel_row = columns * stride;
   Pixels pixels;
   pixels.images = band.images, pixels.rows = band.end - band.begin, pixels.columns = s.out_width;
   pixels.image_image = band.image_elements;
@@ -234,40 +241,28 @@ void few_tile(const Band<T>& band, std::int64_t n, std::int64_t kh, std::int64_t
   pixels.gradient_image = s.out_height * s.out_width * stride;
   pixels.gradient_row = s.out_width * stride;
   pixels.gradient_column = stride;
-  tile<T, 0, kRows, kColumns, kVectors>(pixels, band.image + kh * row_elements + m, row_elements, band.gradient + n,
-                                        band.partial + kh * kernel_row + m * stride + n, stride, kernel_row);
+  for (std::int64_t kh = 0; kh < s.kernel_height;) {
+    const bool several = kh + rows <= s.kernel_height;
+    const Tile<T>* const tiles = several ? tiles_of_rows : tiles_of_one;
+    for (std::int64_t m = 0; m < columns; m += 3) {
+      tiles[std::min<std::int64_t>(columns - m, 3) - 1](pixels, band.image + kh * row_elements + m, row_elements,
+                                                        band.gradient + n,
+                                                        band.partial + kh * kernel_row + m * stride + n, stride,
+                                                        kernel_row);
+    }
+    kh += several ? rows : 1;
+  }
 }
 
-template <class T, int kVectors, int kRows>
-void few_row_tiles(const Band<T>& band, std::int64_t n, std::int64_t kh) {
-  const std::int64_t columns = band.shape.kernel_width * band.shape.in_channels;
-  std::int64_t m = 0;
-  for (; m + 3 <= columns; m += 3) few_tile<T, kVectors, kRows, 3>(band, n, kh, m);
-  if (columns - m == 2) few_tile<T, kVectors, kRows, 2>(band, n, kh, m);
-  if (columns - m == 1) few_tile<T, kVectors, kRows, 1>(band, n, kh, m);
-}
-
-template <class T, int kVectors>
-void few_tiles(const Band<T>& band, std::int64_t n) {
-  constexpr int kMaxRows = HWY_TARGET == HWY_AVX3 || kVectors == 1 ? 3 : 1;
-  std::int64_t kh = 0;
-  for (; kh + kMaxRows <= band.shape.kernel_height; kh += kMaxRows) few_row_tiles<T, kVectors, kMaxRows>(band, n, kh);
-  for (; kh < band.shape.kernel_height; ++kh) few_row_tiles<T, kVectors, 1>(band, n, kh);
-}
-
-// Few output channels: lanes are the image's channels, and without a stride the kernel's columns
-// too, which are neighbours in the copied image.
-template <class T, int kOut, int kVectors>
-void narrow_tile(const Band<T>& band, const Pixels& pixels, const T* gradient, const T* image, T* out) {
-  tile<T, 0, 1, kOut, kVectors>(pixels, gradient, 0, image, out, band.shape.kernel_width * kChannelBlock, 0);
-}
-
-template <class T, int kOut>
-void narrow_tiles(const Band<T>& band) {
+// Few output channels: lanes are the image's channels, and without a stride the kernel's columns too, which are
+// neighbours in the copied image. There are tiles of one vector, of two and of the most.
+template <class T>
+void narrow_tiles(const Band<T>& band, const Tile<T>* tiles) {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Conv2DShape& s = band.shape;
+  const std::int64_t channels = band.plan.out_stride;
   const std::int64_t row_elements = s.stride_width * band.positions * kChannelBlock;
-  const std::int64_t kernel_row = band.plan.blocks * kOut * s.kernel_width * kChannelBlock;
+  const std::int64_t kernel_row = band.plan.blocks * channels * s.kernel_width * kChannelBlock;
   const bool dense = s.stride_width == 1;
   const std::int64_t runs = dense ? 1 : s.kernel_width;
   const std::int64_t run = (dense ? s.kernel_width : 1) * kChannelBlock;
@@ -277,54 +272,54 @@ void narrow_tiles(const Band<T>& band) {
     if (begin == end) continue;
     Pixels pixels;  // what the tile calls the image is the gradient
     pixels.images = band.images, pixels.rows = end - begin, pixels.columns = s.out_width;
-    pixels.image_image = s.out_height * s.out_width * kOut;
-    pixels.image_row = s.out_width * kOut;
-    pixels.image_column = kOut;
+    pixels.image_image = s.out_height * s.out_width * channels;
+    pixels.image_row = s.out_width * channels;
+    pixels.image_column = channels;
     pixels.gradient_image = band.image_elements;
     pixels.gradient_row = s.stride_height * row_elements;
     pixels.gradient_column = kChannelBlock;
-    const T* gradient = band.gradient + (begin - band.begin) * s.out_width * kOut;
+    const T* gradient = band.gradient + (begin - band.begin) * s.out_width * channels;
     const T* row = band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
     for (std::int64_t kw = 0; kw < runs; ++kw) {
       const T* image = row + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
       T* out = band.partial + kh * kernel_row + kw * kChannelBlock;
       for (std::int64_t n = 0; n < run;) {
-        if (run - n >= kMaxVectors * kLanes) {
-          narrow_tile<T, kOut, kMaxVectors>(band, pixels, gradient, image + n, out + n);
-          n += kMaxVectors * kLanes;
-        } else if (run - n >= 2 * kLanes) {
-          narrow_tile<T, kOut, 2>(band, pixels, gradient, image + n, out + n);
-          n += 2 * kLanes;
-        } else {
-          narrow_tile<T, kOut, 1>(band, pixels, gradient, image + n, out + n);
-          n += kLanes;
-        }
+        const std::int64_t left = (run - n) / kLanes;
+        const std::int64_t vectors = left >= kMaxVectors ? kMaxVectors : left >= 2 ? 2 : 1;
+        const Tile<T> narrow_tile = tiles[left >= kMaxVectors ? 2 : vectors - 1];
+        narrow_tile(pixels, gradient, 0, image + n, out + n, s.kernel_width * kChannelBlock, 0);
+        n += vectors * kLanes;
       }
     }
   }
 }
 
+template <class T, int kRows, int kVectors>
+constexpr Tile<T> kFewTiles[] = {&tile<T, 0, kRows, 1, kVectors>, &tile<T, 0, kRows, 2, kVectors>,
+                                 &tile<T, 0, kRows, 3, kVectors>};
+template <class T, int kOut>
+constexpr Tile<T> kNarrowTiles[] = {&tile<T, 0, 1, kOut, 1>, &tile<T, 0, 1, kOut, 2>, &tile<T, 0, 1, kOut, kMaxVectors>};
+
 template <class T>
 void band_tiles(Band<T>& band) {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr int kRowsOfTwo = HWY_TARGET == HWY_AVX3 ? 3 : 1;
   if (band.plan.narrow) {
-    if (band.plan.out_stride == 1) return narrow_tiles<T, 1>(band);
-    if (band.plan.out_stride == 2) return narrow_tiles<T, 2>(band);
-    if (band.plan.out_stride == 3) return narrow_tiles<T, 3>(band);
-    return narrow_tiles<T, 4>(band);
+    static constexpr const Tile<T>* kTiles[] = {kNarrowTiles<T, 1>, kNarrowTiles<T, 2>, kNarrowTiles<T, 3>,
+                                                kNarrowTiles<T, 4>};
+    return narrow_tiles(band, kTiles[band.plan.out_stride - 1]);
   }
   for (std::int64_t n = 0; n < band.plan.out_stride;) {
-    const std::int64_t vectors = (band.plan.out_stride - n) / kLanes;
+    const bool two = band.plan.out_stride - n >= 2 * kLanes;
     if (band.plan.few) {
-      vectors >= 2 ? few_tiles<T, 2>(band, n) : few_tiles<T, 1>(band, n);
-      n += vectors >= 2 ? 2 * kLanes : kLanes;
-    } else if (vectors >= 2) {
-      block_tiles<T, 2, kChannels2>(band, n);
-      n += 2 * kLanes;
+      few_tiles(band, n, two ? kRowsOfTwo : 3, two ? kFewTiles<T, kRowsOfTwo, 2> : kFewTiles<T, 3, 1>,
+                two ? kFewTiles<T, 1, 2> : kFewTiles<T, 1, 1>);
+    } else if (two) {
+      block_tiles<T>(band, n, &tile<T, kChannelBlock, 1, kChannels2, 2>, kChannels2);
     } else {
-      block_tiles<T, 1, kChannels1>(band, n);
-      n += kLanes;
+      block_tiles<T>(band, n, &tile<T, kChannelBlock, 1, kChannels1, 1>, kChannels1);
     }
+    n += two ? 2 * kLanes : kLanes;
   }
 }
 

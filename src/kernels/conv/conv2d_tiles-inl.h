@@ -276,6 +276,11 @@ struct TileTable {
   static constexpr TileChoice<T> kTiles[kCount] = {{kPixels, &tile<T, kVectors, kPixels>}...};
 };
 
+template <class T, int... kPixels>
+struct ThreesTable {
+  static constexpr TileChoice<T> kTiles[] = {{kPixels, &tile_of_threes<T, kPixels>}...};
+};
+
 #if HWY_TARGET == HWY_AVX3
 constexpr int kMaxVectors = 4;
 template <class T>
@@ -284,7 +289,9 @@ template <class T>
 using Tiles2 = TileTable<T, 2, 1, 2, 4, 6, 7, 8, 10, 12, 14>;
 template <class T>
 using Tiles1 = TileTable<T, 1, 1, 2, 4, 7, 10, 14, 20, 28>;
-#else
+template <class T>
+using Threes = ThreesTable<T, 1, 2, 4, 7, 10, 14, 20, 28>;
+#elif HWY_TARGET == HWY_AVX2
 constexpr int kMaxVectors = 2;
 template <class T>
 using Tiles4 = TileTable<T, 2, 1>;  // not used
@@ -292,13 +299,20 @@ template <class T>
 using Tiles2 = TileTable<T, 2, 1, 2, 3, 4, 5, 6>;
 template <class T>
 using Tiles1 = TileTable<T, 1, 1, 2, 4, 7, 10, 12>;
-#endif
-template <class T, int... kPixels>
-struct ThreesTable {
-  static constexpr TileChoice<T> kTiles[] = {{kPixels, &tile_of_threes<T, kPixels>}...};
-};
 template <class T>
 using Threes = ThreesTable<T, 1, 2, 4, 7, 10, 14, 20, 28>;
+#else
+// Where a vector is one number, few tiles do: none is much better than another.
+constexpr int kMaxVectors = 2;
+template <class T>
+using Tiles4 = TileTable<T, 2, 1>;  // not used
+template <class T>
+using Tiles2 = TileTable<T, 2, 1, 6>;
+template <class T>
+using Tiles1 = TileTable<T, 1, 1, 4, 12>;
+template <class T>
+using Threes = ThreesTable<T, 1, 4, 10>;
+#endif
 constexpr int kMaxPixels = 28;
 
 constexpr std::int64_t kNarrow = 4;

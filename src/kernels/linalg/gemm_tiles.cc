@@ -356,8 +356,10 @@ template <class T, int kTileVectors, bool kUnitRow, bool kMasked, int kCount>
 constexpr void fill(TileKernels<T>& kernels) {
   if constexpr (kCount > 0) {
     fill<T, kTileVectors, kUnitRow, kMasked, kCount - 1>(kernels);
-    kernels.tile[kUnitRow][kMasked][kTileVectors - 1][kCount - 1] = &tile < T, kCount, kTileVectors, kUnitRow,
-                                                               kMasked || kMaskAlways > ;
+    // A vector of one lane has no part.
+    constexpr bool kTileMasked = kMaskAlways || (kMasked && HWY_LANES(T) > 1);
+    kernels.tile[kUnitRow][kMasked][kTileVectors - 1][kCount - 1] =
+        &tile<T, kCount, kTileVectors, kUnitRow, kTileMasked>;
   }
 }
 

@@ -237,6 +237,14 @@ HWY_INLINE void run_window(const Kernel& kernel, Window<kSize> window, std::int6
   }
 }
 
+// The same for windows of 2 x 2 one after the other, the first at element `window.first`, `step` elements apart.
+template <class T, class Kernel>
+HWY_NOINLINE void run_twos(const Kernel kernel, Window<2> window, std::int64_t step, std::int64_t out,
+                           std::int64_t end) {
+  const std::int64_t channels = window.pixel_step;
+  for (; out < end; out += channels, window.first += step) run_window<T>(kernel, window, out, channels);
+}
+
 // The rows of an image that an output row reads.
 struct SourceRows {
   std::int64_t image, begin, end;
@@ -247,9 +255,9 @@ struct SourceRows {
   }
 };
 
-// Output rows [begin, end), counted through the batch.
+// Output rows [begin, end), counted through the batch. Not inlined, for it is called in two places and is large.
 template <class T, class Kernel>
-HWY_INLINE void run_rows_in_memory(const Pool2DShape& s, const Kernel& kernel, std::int64_t begin, std::int64_t end) {
+HWY_NOINLINE void run_rows_in_memory(const Pool2DShape& s, const Kernel kernel, std::int64_t begin, std::int64_t end) {
   const std::int64_t row_step = s.in_width * s.channels;
   const bool square2 = s.window_height == 2 && s.window_width == 2;
   // Columns whose windows are not cut off.
@@ -269,16 +277,18 @@ HWY_INLINE void run_rows_in_memory(const Pool2DShape& s, const Kernel& kernel, s
       const Window<0> window{row_first + c0 * s.channels, r1 - r0, c1 - c0, row_step, s.channels};
       run_window<T>(kernel, window, (row * s.out_width + ow) * s.channels, s.channels);
     };
-    std::int64_t ow = 0;
-    if (square2 && r1 - r0 == 2) {
-      for (; ow < first_whole; ++ow) run_column(ow);
-      std::int64_t first = row_first + (ow * s.stride_width - s.pad_left) * s.channels;
-      for (; ow < end_of_whole; ++ow, first += s.stride_width * s.channels) {
-        run_window<T>(kernel, Window<2>{first, 2, 2, row_step, s.channels}, (row * s.out_width + ow) * s.channels,
-                      s.channels);
+    const bool twos = square2 && r1 - r0 == 2 && first_whole < end_of_whole;
+    for (std::int64_t ow = 0; ow < s.out_width;) {
+      if (!twos || ow != first_whole) {
+        run_column(ow++);
+        continue;
       }
+      const std::int64_t first = row_first + (ow * s.stride_width - s.pad_left) * s.channels;
+      const std::int64_t out = row * s.out_width * s.channels;
+      run_twos<T>(kernel, Window<2>{first, 2, 2, row_step, s.channels}, s.stride_width * s.channels,
+                  out + ow * s.channels, out + end_of_whole * s.channels);
+      ow = end_of_whole;
     }
-    for (; ow < s.out_width; ++ow) run_column(ow);
   }
 }
 

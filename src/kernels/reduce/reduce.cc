@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "src/core/cpu.h"
@@ -187,12 +188,7 @@ struct Loops {
     return hn::GetLane(Step::join(one, hn::Set(one, a), hn::Set(one, b)));
   }
 
-  static T row(const T* p, std::int64_t n) {
-    if (n > kRowBlock) {
-      const std::int64_t left = (n + kRowBlock - 1) / kRowBlock / 2 * kRowBlock;
-      const T first = row(p, left);
-      return join(first, row(p + left, n - left));
-    }
+  static HWY_INLINE T row_block(const T* p, std::int64_t n) {
     Group<D, kVectors> group;
     clear(group);
     std::int64_t i = 0;
@@ -200,8 +196,17 @@ struct Loops {
     add_first(group, p + i, n - i);
     return fold(d, fold_group(group));
   }
+  // Not inlined, for compilers would put it into itself, again and again.
+  static HWY_NOINLINE T row(const T* p, std::int64_t n) {
+    if (n <= kRowBlock) return row_block(p, n);
+    const std::int64_t left = (n + kRowBlock - 1) / kRowBlock / 2 * kRowBlock;
+    const T first = row(p, left);
+    return join(first, row(p + left, n - left));
+  }
   static void rows(const T* in, std::int64_t count, std::int64_t n, T* out) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = row(in + i * n, n);
+    // With one lane a block is large, and a call is little beside it.
+    const bool in_blocks = kLanes > 1 && n <= kRowBlock;
+    for (std::int64_t i = 0; i < count; ++i) out[i] = in_blocks ? row_block(in + i * n, n) : row(in + i * n, n);
   }
 
   // Four rows are joined first, and then added: a quarter of the additions form the chain.
@@ -217,7 +222,7 @@ struct Loops {
     return sum;
   }
 
-  static void column_block(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width, T* out) {
+  static HWY_NOINLINE void column_block(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width, T* out) {
     // Narrow: sums stay in a register over all rows. Wide: rows are read along, four at a time.
     const std::int64_t rows_at_once = width <= 128 ? n : 4;
     for (std::int64_t first = 0; first == 0 || first < n; first += rows_at_once) {
@@ -238,7 +243,7 @@ struct Loops {
       }
     }
   }
-  static void columns(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width, T* out) {
+  static HWY_NOINLINE void columns(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width, T* out) {
     if (n <= kColumnBlock) {
       column_block(in, n, stride, width, out);
       return;
@@ -401,33 +406,40 @@ T join_integers(ReduceStep step, T a, T b) {
   }
 }
 
+template <ReduceStep kStep, class T>
+void reduce_integers(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* HWY_RESTRICT in,
+                     T* HWY_RESTRICT out) {
+  const auto add = [](T sum, T x) {
+    if (kStep == kSumOfSquaresStep) x = join_integers(kProductStep, x, x);
+    return join_integers(kStep, sum, x);
+  };
+  for (std::int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
+    if (inner == 1) {
+      *out = std::accumulate(in, in + n, identity_of<T>(kStep), add);
+      continue;
+    }
+    std::fill_n(out, inner, identity_of<T>(kStep));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T* const row = in + i * inner;
+      for (std::int64_t j = 0; j < inner; ++j) out[j] = add(out[j], row[j]);
+    }
+  }
+}
+
 template <class T>
 void reduce_axis(int, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
                  T* out) requires std::is_integral_v<T> {
-  const auto run = [&]<ReduceStep kStep>() {
-    for (std::int64_t o = 0; o < outer; ++o) {
-      T* to = out + o * inner;
-      std::fill_n(to, inner, identity_of<T>(kStep));
-      for (std::int64_t i = 0; i < n; ++i) {
-        const T* from = in + (o * n + i) * inner;
-        for (std::int64_t j = 0; j < inner; ++j) {
-          const T x = kStep == kSumOfSquaresStep ? join_integers(kProductStep, from[j], from[j]) : from[j];
-          to[j] = join_integers(kStep, to[j], x);
-        }
-      }
-    }
-  };
   switch (step) {
     case kProductStep:
-      return run.template operator()<kProductStep>();
+      return reduce_integers<kProductStep>(outer, n, inner, in, out);
     case kMaximumStep:
-      return run.template operator()<kMaximumStep>();
+      return reduce_integers<kMaximumStep>(outer, n, inner, in, out);
     case kMinimumStep:
-      return run.template operator()<kMinimumStep>();
+      return reduce_integers<kMinimumStep>(outer, n, inner, in, out);
     case kSumOfSquaresStep:
-      return run.template operator()<kSumOfSquaresStep>();
+      return reduce_integers<kSumOfSquaresStep>(outer, n, inner, in, out);
     default:
-      return run.template operator()<kSumStep>();
+      return reduce_integers<kSumStep>(outer, n, inner, in, out);
   }
 }
 

@@ -121,13 +121,13 @@ double upper_near_zero(double a, double x) {
   return -std::expm1(logarithm) - std::exp(logarithm) * sum;
 }
 
-bool outside(double a, double x) { return !(a > 0 && x >= 0) || std::isinf(a); }
+bool outside(double a, double x) { return !(a > 0 && x >= 0); }
 
 }  // namespace
 
 double igamma(double a, double x) {
   if (outside(a, x)) return kNan;
-  if (x == 0) return 0;
+  if (x == 0 || a == kInfinity) return 0;
   if (x == kInfinity) return 1;
   if (a > kLargeA) {
     const Uniform u = uniform(a, x);
@@ -139,8 +139,8 @@ double igamma(double a, double x) {
 
 double igammac(double a, double x) {
   if (outside(a, x)) return kNan;
-  if (x == 0) return 1;
   if (x == kInfinity) return 0;
+  if (x == 0 || a == kInfinity) return 1;
   if (a > kLargeA) {
     const Uniform u = uniform(a, x);
     return 0.5 * std::erfc(u.eta * std::sqrt(a / 2)) + u.correction;
@@ -152,7 +152,7 @@ double igammac(double a, double x) {
 
 // The derivative of Q, divided by power_over_gamma * a / x, which is the density: the derivative of a sample for a.
 double random_gamma_grad(double a, double x) {
-  if (outside(a, x)) return kNan;
+  if (outside(a, x) || a == kInfinity) return kNan;
   if (x == 0) return 0;
   if (x == kInfinity) return kInfinity;
   if (a > kLargeA) {
@@ -171,7 +171,7 @@ double random_gamma_grad(double a, double x) {
 
 double igamma_grad_a(double a, double x) {
   if (outside(a, x)) return kNan;
-  if (x == 0 || x == kInfinity) return 0;
+  if (x == 0 || x == kInfinity || a == kInfinity) return 0;
   const double density = a > kLargeA ? uniform(a, x).density / (1 + 1 / (12 * a)) : power_over_gamma(a, x);
   return density == 0 ? 0 : -random_gamma_grad(a, x) * density * a / x;
 }

@@ -49,7 +49,7 @@ std::span<const OptionField> loss_fields();
 template <class T>
 struct FunctionLoss {
   static const ClassInfo& info() {
-    static const ClassInfo info{LossBody::kKind, LossBody::kModule, T::kName, T::kText, loss_fields(), make};
+    static const ClassInfo info{LossBody::kKind, LossBody::kModule, T::kName, T::kText, loss_fields, make};
     return info;
   }
   static std::shared_ptr<Configurable> make(const ClassInfo&, const AttributeValue& config) {

@@ -59,7 +59,7 @@ struct FunctionMetric {
                                 MetricBody::kModule,
                                 T::kName,
                                 T::kText,
-                                metrics::MetricOptions::fields(),
+                                metrics::MetricOptions::fields,
                                 make,
                                 {},
                                 default_options<metrics::MetricOptions>};
