@@ -34,14 +34,14 @@ class CAPSTAN_EXPORT Feature {
   Feature() = default;
   /// One number. Errors: ValueError for an unsigned number beyond int64.
   template <std::integral T>
-  Feature(T value) : values_(Integers{as_integer(value)}) {}
+  Feature(T value) : Feature(Integers{as_integer(value)}) {}
   template <std::floating_point T>
-  Feature(T value) : values_(Floats{static_cast<float>(value)}) {}
-  Feature(const char* value) : Feature(Bytes{value}) {}
-  Feature(std::string value) : Feature(Bytes{std::move(value)}) {}
-  Feature(Integers values) : values_(std::move(values)) {}
-  Feature(Floats values) : values_(std::move(values)) {}
-  Feature(Bytes values) : values_(std::move(values)) {}
+  Feature(T value) : Feature(Floats{static_cast<float>(value)}) {}
+  Feature(const char* value);
+  Feature(std::string value);
+  Feature(Integers values);
+  Feature(Floats values);
+  Feature(Bytes values);
   /// The elements of a tensor, row by row: integers and bool as integers, floating numbers as floats. Errors:
   /// DTypeError for complex numbers.
   Feature(const Tensor& tensor);
@@ -81,8 +81,8 @@ class CAPSTAN_EXPORT Feature {
 class CAPSTAN_EXPORT Example {
  public:
   Example() = default;
-  Example(std::initializer_list<std::pair<const std::string, Feature>> features) : features_(features) {}
-  explicit Example(std::map<std::string, Feature> features) : features_(std::move(features)) {}
+  Example(std::initializer_list<std::pair<const std::string, Feature>> features);
+  explicit Example(std::map<std::string, Feature> features);
 
   /// Reads a message. Fields that are not known are left out; of a name that is there twice the last one counts.
   /// Errors: IoError, with `file` in its text if given, for what is no such message and for names that are not UTF-8.
@@ -93,8 +93,8 @@ class CAPSTAN_EXPORT Example {
 
   /// One feature. Errors: IndexError, with the names of all, if there is none of this name.
   const Feature& operator[](const std::string& name) const;
-  bool contains(const std::string& name) const { return features_.contains(name); }
-  void set(const std::string& name, Feature feature) { features_.insert_or_assign(name, std::move(feature)); }
+  bool contains(const std::string& name) const;
+  void set(const std::string& name, Feature feature);
   const std::map<std::string, Feature>& features() const { return features_; }
 
   friend bool operator==(const Example&, const Example&) = default;

@@ -30,7 +30,6 @@
 //     Optimizer optimizer = make_optimizer<HeavyBall>({.momentum = 0.8});
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -72,9 +71,8 @@ struct Moment {
 class Numbers {
  public:
   Numbers() = default;
-  Numbers(std::initializer_list<double> numbers) : count_(numbers.size()) {
-    std::copy(numbers.begin(), numbers.end(), numbers_.begin());
-  }
+  /// Errors: ValueError for more than 8.
+  CAPSTAN_EXPORT Numbers(std::initializer_list<double> numbers);
   std::size_t size() const { return count_; }
   double operator[](std::size_t i) const { return numbers_[i]; }
 
@@ -83,7 +81,8 @@ class Numbers {
   std::size_t count_ = 0;
 };
 
-/// What a formula sees and gives for one variable: tensors of its shape, slots, and scalars.
+/// What a formula sees and gives for one variable: tensors of its shape, slots, and scalars. Errors: IndexError for a
+/// slot or number that is not there.
 class UpdateStep {
  public:
   /// `values` are the variable and its slots, `after` the same after the step.
@@ -93,18 +92,24 @@ class UpdateStep {
 
   const Tensor& variable() const { return values_[0]; }
   const Tensor& gradient() const { return gradient_; }
-  const Tensor& slot(std::size_t i) const { return values_[i + 1]; }
+  const Tensor& slot(std::size_t i) const { return values_[checked("slot", i, slot_count()) + 1]; }
   /// How many slots this variable has: a rule tells by it which of its formulas is meant.
   std::size_t slot_count() const { return values_.size() - 1; }
   /// What UpdateRule::numbers() gave; the first is the rate unless the rule says otherwise.
-  const Tensor& number(std::size_t i) const { return numbers_[i]; }
-  const Tensor& rate() const { return numbers_[0]; }
+  const Tensor& number(std::size_t i) const { return numbers_[checked("number", i, numbers_.size())]; }
+  const Tensor& rate() const { return number(0); }
 
   /// What is not set stays as it is.
   void set_variable(Tensor value) { after_[0] = std::move(value); }
-  void set_slot(std::size_t i, Tensor value) { after_[i + 1] = std::move(value); }
+  void set_slot(std::size_t i, Tensor value) { after_[checked("slot", i, slot_count()) + 1] = std::move(value); }
 
  private:
+  static std::size_t checked(const char* what, std::size_t i, std::size_t count) {
+    if (i >= count) throw_missing(what, i, count);
+    return i;
+  }
+  [[noreturn]] CAPSTAN_EXPORT static void throw_missing(const char* what, std::size_t i, std::size_t count);
+
   std::span<const Tensor> values_;
   const Tensor& gradient_;
   std::span<const Tensor> numbers_;

@@ -84,6 +84,12 @@ void read_feature(wire::Message message, Values& values) {
 
 }  // namespace
 
+Feature::Feature(const char* value) : Feature(std::string(value)) {}
+Feature::Feature(std::string value) { values_.emplace<Bytes>().push_back(std::move(value)); }
+Feature::Feature(Integers values) : values_(std::move(values)) {}
+Feature::Feature(Floats values) : values_(std::move(values)) {}
+Feature::Feature(Bytes values) : values_(std::move(values)) {}
+
 Feature::Feature(const Tensor& tensor) {
   CAPSTAN_CHECK(!is_complex(tensor.dtype()), DTypeError, "feature: a feature holds integers or floats, not ",
                 describe(tensor));
@@ -119,6 +125,9 @@ Tensor Feature::tensor() const {
   if (std::holds_alternative<Integers>(values_)) return constant(integers());
   return constant(floats());
 }
+
+Example::Example(std::initializer_list<std::pair<const std::string, Feature>> features) : features_(features) {}
+Example::Example(std::map<std::string, Feature> features) : features_(std::move(features)) {}
 
 Example Example::parse(std::string_view message, std::string_view file) {
   Example example;
@@ -169,6 +178,9 @@ std::string Example::serialize() const {
   message.bytes(1, map.text());
   return message.take();
 }
+
+bool Example::contains(const std::string& name) const { return features_.contains(name); }
+void Example::set(const std::string& name, Feature feature) { features_.insert_or_assign(name, std::move(feature)); }
 
 const Feature& Example::operator[](const std::string& name) const {
   const auto found = features_.find(name);

@@ -91,7 +91,7 @@ std::shared_ptr<Configurable> lent_layer(const ClassInfo&, const AttributeValue&
 }
 const ClassInfo& python_layer_class() {
   static const ClassInfo info{
-      LayerBase::kKind,           LayerBase::kModule, "PythonLayer", "A layer whose class is Python's.",
+      LayerBase::kKind,         LayerBase::kModule, "PythonLayer", "A layer whose class is Python's.",
       FunctionOptions_::fields, &lent_layer};
   return info;
 }

@@ -42,7 +42,8 @@ void OptimizerState::check_settings() const {
   const std::string_view type = rule->class_info().name;
   // A table of a program's own may have no limits.
   static constexpr auto kRows = optimizer_option_rows<OptimizerOptions>();
-  const ClassInfo common{UpdateRule::kKind, UpdateRule::kModule, type, {}, [] { return std::span<const OptionField>(kRows); }};
+  const ClassInfo common{
+      UpdateRule::kKind, UpdateRule::kModule, type, {}, [] { return std::span<const OptionField>(kRows); }};
   check_options(common, &s);
   CAPSTAN_CHECK(int{s.clipnorm.has_value()} + int{s.clipvalue.has_value()} + int{s.global_clipnorm.has_value()} <= 1,
                 ValueError, type, ": at most one of clipnorm, clipvalue and global_clipnorm can be given");

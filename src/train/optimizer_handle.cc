@@ -1,4 +1,6 @@
 // The handle of an optimizer, and its configuration.
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
@@ -74,6 +76,17 @@ AttributeValue Optimizer::get_config() const {
   for (auto& [key, value] : config_of(rule.class_info(), rule.options_data()).items) config.set(key, std::move(value));
   if (state_->scaling() == nullptr) config.set("learning_rate", get_field(state_->settings.learning_rate));
   return config;
+}
+
+Numbers::Numbers(std::initializer_list<double> numbers) : count_(numbers.size()) {
+  CAPSTAN_CHECK(count_ <= numbers_.size(), ValueError, "an update rule has at most ", numbers_.size(),
+                " numbers, and this one ", count_);
+  std::copy(numbers.begin(), numbers.end(), numbers_.begin());
+}
+
+void UpdateStep::throw_missing(const char* what, std::size_t i, std::size_t count) {
+  detail::fail<IndexError>("a formula of an update asks for ", what, " ", i, ", but there are ", count, " of them",
+                           help("UpdateRule::slots() and numbers() say what there is"));
 }
 
 std::vector<Slot> UpdateRule::slots(const Variable&) const { return {}; }

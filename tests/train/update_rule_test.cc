@@ -146,6 +146,28 @@ TEST(UpdateRule, SlotsHaveNamesAndFirstValues) {
   EXPECT_EQ(optimizer.variables()[0].path(), optimizer.name() + "/w_a");
 }
 
+TEST(UpdateRule, HasAFewNumbers) {
+  EXPECT_EQ((Numbers{1, 2, 3, 4, 5, 6, 7, 8}).size(), 8U);
+  EXPECT_NE(
+      message_of<ValueError>([] { Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9}; }).find("at most 8 numbers, and this one 9"),
+      std::string::npos);
+}
+
+struct Reaching : Rule<Reaching, HeavyBallOptions> {
+  using Rule::Rule;
+  static constexpr std::string_view kName = "Reaching", kText = "Reads a slot that it does not have.";
+  void step(UpdateStep& s) const override { s.set_variable(s.slot(0)); }
+};
+
+TEST(UpdateRule, HasNoSlotsButThoseThatItNames) {
+  Variable x(1.0);
+  const Optimizer reaching = make_optimizer<Reaching>();
+  EXPECT_NE(
+      message_of<IndexError>([&] { reaching.apply_gradients({constant(1.0)}, {x}); }).find("slot 0, but there are 0"),
+      std::string::npos);
+  EXPECT_EQ(x.value().item<double>(), 1.0);
+}
+
 TEST(UpdateRule, IsMadeByNameOnceItIsRegistered) {
   register_class<HeavyBall>();
   register_class<HeavyBall>();  // once more changes nothing

@@ -245,10 +245,9 @@ void few_tiles(const Band<T>& band, std::int64_t n, std::int64_t rows, const Til
     const bool several = kh + rows <= s.kernel_height;
     const Tile<T>* const tiles = several ? tiles_of_rows : tiles_of_one;
     for (std::int64_t m = 0; m < columns; m += 3) {
-      tiles[std::min<std::int64_t>(columns - m, 3) - 1](pixels, band.image + kh * row_elements + m, row_elements,
-                                                        band.gradient + n,
-                                                        band.partial + kh * kernel_row + m * stride + n, stride,
-                                                        kernel_row);
+      tiles[std::min<std::int64_t>(columns - m, 3) - 1](
+          pixels, band.image + kh * row_elements + m, row_elements, band.gradient + n,
+          band.partial + kh * kernel_row + m * stride + n, stride, kernel_row);
     }
     kh += several ? rows : 1;
   }
@@ -298,7 +297,8 @@ template <class T, int kRows, int kVectors>
 constexpr Tile<T> kFewTiles[] = {&tile<T, 0, kRows, 1, kVectors>, &tile<T, 0, kRows, 2, kVectors>,
                                  &tile<T, 0, kRows, 3, kVectors>};
 template <class T, int kOut>
-constexpr Tile<T> kNarrowTiles[] = {&tile<T, 0, 1, kOut, 1>, &tile<T, 0, 1, kOut, 2>, &tile<T, 0, 1, kOut, kMaxVectors>};
+constexpr Tile<T> kNarrowTiles[] = {&tile<T, 0, 1, kOut, 1>, &tile<T, 0, 1, kOut, 2>,
+                                    &tile<T, 0, 1, kOut, kMaxVectors>};
 
 template <class T>
 void band_tiles(Band<T>& band) {

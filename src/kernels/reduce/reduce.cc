@@ -17,12 +17,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/reduce/reduce.h"
+#include "src/kernels/reduce/reduce_steps.h"
 #include "src/kernels/scratch.h"
 
 #ifndef CAPSTAN_KERNELS_REDUCE_ONCE_
@@ -34,9 +34,6 @@ inline constexpr std::int64_t kRowBlock = 1024;
 inline constexpr std::int64_t kColumnBlock = 256;
 // Columns that one call of `columns` takes at most.
 inline constexpr std::int64_t kColumnWidth = 1024;
-
-// The steps that the floating-point loops know; everything else is made of them.
-enum ReduceStep : int { kSumStep, kProductStep, kMaximumStep, kMinimumStep, kSumOfSquaresStep, kReduceSteps };
 
 template <class T>
 struct ReduceKernel {
@@ -317,21 +314,6 @@ constexpr ReduceStep step_of(Reduction reduction) {
   }
 }
 
-template <class T>
-T identity_of(ReduceStep step) {
-  using Limits = std::numeric_limits<T>;
-  switch (step) {
-    case kProductStep:
-      return T(1);
-    case kMaximumStep:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case kMinimumStep:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
-    default:
-      return T(0);
-  }
-}
-
 // [outer, n, inner] -> [outer, inner].
 template <class T>
 void reduce_axis(int set, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
@@ -390,57 +372,10 @@ void reduce_axis(int set, ReduceStep step, std::int64_t outer, std::int64_t n, s
   reduce_axis(set, step == kSumOfSquaresStep ? kSumStep : step, outer, chunks, inner, partial, out);
 }
 
-// Integers and truth values: any order gives the same bits.
-template <class T>
-T join_integers(ReduceStep step, T a, T b) {
-  using U = std::uint64_t;
-  switch (step) {
-    case kProductStep:
-      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-    case kMaximumStep:
-      return std::max(a, b);
-    case kMinimumStep:
-      return std::min(a, b);
-    default:
-      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-  }
-}
-
-template <ReduceStep kStep, class T>
-void reduce_integers(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* HWY_RESTRICT in,
-                     T* HWY_RESTRICT out) {
-  const auto add = [](T sum, T x) {
-    if (kStep == kSumOfSquaresStep) x = join_integers(kProductStep, x, x);
-    return join_integers(kStep, sum, x);
-  };
-  for (std::int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
-    if (inner == 1) {
-      *out = std::accumulate(in, in + n, identity_of<T>(kStep), add);
-      continue;
-    }
-    std::fill_n(out, inner, identity_of<T>(kStep));
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T* const row = in + i * inner;
-      for (std::int64_t j = 0; j < inner; ++j) out[j] = add(out[j], row[j]);
-    }
-  }
-}
-
 template <class T>
 void reduce_axis(int, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
                  T* out) requires std::is_integral_v<T> {
-  switch (step) {
-    case kProductStep:
-      return reduce_integers<kProductStep>(outer, n, inner, in, out);
-    case kMaximumStep:
-      return reduce_integers<kMaximumStep>(outer, n, inner, in, out);
-    case kMinimumStep:
-      return reduce_integers<kMinimumStep>(outer, n, inner, in, out);
-    case kSumOfSquaresStep:
-      return reduce_integers<kSumOfSquaresStep>(outer, n, inner, in, out);
-    default:
-      return reduce_integers<kSumStep>(outer, n, inner, in, out);
-  }
+  reduce_integers(step, outer, n, inner, in, out);
 }
 
 // Products of complex numbers, in the order in which they lie; other steps never come here (see reduce_complex).
