@@ -22,6 +22,7 @@
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/reduce/reduce.h"
+#include "src/kernels/reduce/reduce_integers.h"
 #include "src/kernels/reduce/reduce_steps.h"
 #include "src/kernels/scratch.h"
 

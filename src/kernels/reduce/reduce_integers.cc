@@ -1,9 +1,9 @@
-// Reductions of integers and truth values. Any order gives the same bits, so loops are those that compilers make
-// vectors of: along a row, or over all columns of a row.
+// Any order gives the same bits, so loops are those that compilers make vectors of: along a row, or over all columns of
+// a row.
+#include "src/kernels/reduce/reduce_integers.h"
+
 #include <algorithm>
 #include <numeric>
-
-#include "src/kernels/reduce/reduce_steps.h"
 
 namespace capstan {
 namespace {

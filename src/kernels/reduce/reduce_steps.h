@@ -1,4 +1,4 @@
-// What a reduction does with one axis, and the loops for integers.
+// What a reduction does with one axis.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,5 @@ T identity_of(ReduceStep step) {
       return T(0);
   }
 }
-
-// Integers and truth values, [outer, n, inner] -> [outer, inner]. T is int32, int64, uint8 or bool.
-template <class T>
-void reduce_integers(ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in, T* out);
 
 }  // namespace capstan
