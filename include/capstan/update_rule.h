@@ -68,11 +68,11 @@ struct Moment {
 };
 
 /// The numbers of an update that are not the same in all of them, at most 8; rounded to the dtype of the variable.
-class Numbers {
+class CAPSTAN_EXPORT Numbers {
  public:
   Numbers() = default;
   /// Errors: ValueError for more than 8.
-  CAPSTAN_EXPORT Numbers(std::initializer_list<double> numbers);
+  Numbers(std::initializer_list<double> numbers);
   std::size_t size() const { return count_; }
   double operator[](std::size_t i) const { return numbers_[i]; }
 
@@ -83,7 +83,7 @@ class Numbers {
 
 /// What a formula sees and gives for one variable: tensors of its shape, slots, and scalars. Errors: IndexError for a
 /// slot or number that is not there.
-class UpdateStep {
+class CAPSTAN_EXPORT UpdateStep {
  public:
   /// `values` are the variable and its slots, `after` the same after the step.
   UpdateStep(std::span<const Tensor> values, const Tensor& gradient, std::span<const Tensor> numbers,
@@ -108,7 +108,7 @@ class UpdateStep {
     if (i >= count) throw_missing(what, i, count);
     return i;
   }
-  [[noreturn]] CAPSTAN_EXPORT static void throw_missing(const char* what, std::size_t i, std::size_t count);
+  [[noreturn]] static void throw_missing(const char* what, std::size_t i, std::size_t count);
 
   std::span<const Tensor> values_;
   const Tensor& gradient_;
