@@ -17,6 +17,8 @@ if [ -z "$tool" ]; then
   exit 1
 fi
 cmake --preset release -B "$build" -DCAPSTAN_JOIN=OFF -DCAPSTAN_PRECOMPILE=OFF >/dev/null
+# What g++ alone knows.
+sed -i 's/ -f\(no-\)\?reorder-blocks-and-partition//g' "$build/compile_commands.json"
 
 base=${1:-}
 if [ -z "$base" ]; then
