@@ -156,8 +156,7 @@ void read_model(std::span<const std::uint8_t> bytes) {
   try {
     const AttributeValue config = AttributeValue::from_json(text_of(bytes));
     const Model model(layer_from(config));
-    // Inputs that were values of other models get layers of their own, which the first text has before all others.
-    const std::string text = model_from_json(model.to_json()).to_json();
+    const std::string text = model.to_json();
     if (model_from_json(text).to_json() != text) std::abort();
     if (const AttributeValue* const compiled = config.find("compile_config")) model.compile_from_config(*compiled);
   } catch (const Error& error) {
