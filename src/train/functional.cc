@@ -20,6 +20,7 @@
 
 namespace capstan {
 
+using detail::FunctionalPlace;
 using detail::LayerState;
 using detail::SymbolicCall;
 using detail::SymbolicValue;
@@ -207,6 +208,7 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
   std::vector<std::string> input_names_, output_names_;
   std::vector<Shape> input_shapes_;
   std::vector<Step> steps_;
+  std::vector<FunctionalPlace> places_;
   std::vector<int> results_;  // places of the outputs
   int values_ = 0;
 
@@ -222,7 +224,16 @@ class CallsBelow {
  public:
   using Call = std::shared_ptr<const SymbolicCall>;
 
-  CallsBelow(const Nest& outputs, const std::vector<const SymbolicValue*>& given) : given_(given.begin(), given.end()) {
+  // `given`: the inputs of the model, in order.
+  CallsBelow(const Nest& outputs, std::vector<Tensor> given) : given_(std::move(given)) {
+    for (const Tensor& input : given_) {
+      const SymbolicValue* const value = detail::symbolic_value(input);
+      if (value->call->inputs.has_value()) {
+        inner_inputs_.insert(value);
+      } else {
+        input_calls_.insert(value->call.get());
+      }
+    }
     detail::for_each_leaf(outputs, [&](const Tensor& tensor) {
       enter(tensor);
       while (!open_.empty()) {
@@ -238,8 +249,9 @@ class CallsBelow {
 
   // Those to run, in the order in which the program made them. Errors: ValueError for an input that is not given.
   std::vector<Call> to_run() const;
-  // The layers in Keras's order: the farthest from the outputs first, of those the first that the search met.
-  std::vector<Layer> layers() const;
+  // The inputs and layers in Keras's order: the farthest from the outputs first, of those the first that the search
+  // met.
+  std::vector<FunctionalPlace> places() const;
 
  private:
   struct Open {
@@ -250,27 +262,29 @@ class CallsBelow {
 
   void enter(const Tensor& tensor) {
     const SymbolicValue* const value = detail::symbolic_value(tensor);
-    if (value == nullptr || (given_.contains(value) && value->call->inputs.has_value())) return;
+    if (value == nullptr) return;
+    if (inner_inputs_.contains(value)) {
+      met_.emplace(value, 1 + met_.size());
+      return;
+    }
     if (!seen_.insert(value->call.get()).second) return;
-    met_.emplace(&LayerState::body_of(value->call->layer), met_.size());
+    met_.emplace(&LayerState::body_of(value->call->layer), 1 + met_.size());
     open_.push_back({value->call, detail::arguments_of(*value->call)});
   }
 
-  std::unordered_set<const SymbolicValue*> given_;
+  std::vector<Tensor> given_;
+  std::unordered_set<const SymbolicValue*> inner_inputs_;  // inputs that a layer of another model gave
+  std::unordered_set<const SymbolicCall*> input_calls_;    // what Input() made of the inputs
   std::unordered_set<const SymbolicCall*> seen_;
-  std::unordered_map<const LayerBase*, std::size_t> met_;  // a number for each layer
+  std::unordered_map<const void*, std::size_t> met_;  // a number from 1 for each layer and each inner input
   std::vector<Open> open_;
   std::vector<Call> calls_;
 };
 
 std::vector<CallsBelow::Call> CallsBelow::to_run() const {
-  std::unordered_set<const SymbolicCall*> inputs;
-  for (const SymbolicValue* value : given_) {
-    if (!value->call->inputs.has_value()) inputs.insert(value->call.get());
-  }
   std::vector<Call> result;
   for (const Call& call : calls_) {
-    if (inputs.contains(call.get())) continue;
+    if (input_calls_.contains(call.get())) continue;
     CAPSTAN_CHECK(call->inputs.has_value(), ValueError, "model: the outputs depend on the input \"", call->layer.name(),
                   "\", which is not among the inputs of the model");
     result.push_back(call);
@@ -280,39 +294,45 @@ std::vector<CallsBelow::Call> CallsBelow::to_run() const {
 }
 
 // As in Keras's map_graph: a layer that is called several times counts with its largest depth that is known by then.
-std::vector<Layer> CallsBelow::layers() const {
+// Keras makes an input layer for an inner input, so that has a place of its own, too.
+std::vector<FunctionalPlace> CallsBelow::places() const {
   struct Place {
     int depth;
-    std::size_t met;
-    Layer layer;
+    std::size_t met;  // 0: not at all
+    FunctionalPlace what;
   };
-  std::unordered_map<const SymbolicCall*, int> depth_of;
-  std::unordered_map<const LayerBase*, int> layer_depths;
-  std::vector<Place> places;
+  std::unordered_map<const void*, int> call_depths, depths;  // of calls; of layers and inner inputs
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
-    int& depth = layer_depths[&LayerState::body_of((*call)->layer)];
-    depth = std::max(depth, depth_of[call->get()]);
+    int& depth = depths[&LayerState::body_of((*call)->layer)];
+    depth = std::max(depth, call_depths[call->get()]);
     for (const Tensor& tensor : detail::arguments_of(**call)) {
       const SymbolicValue* const value = detail::symbolic_value(tensor);
       if (value == nullptr) continue;
-      int& before = depth_of[value->call.get()];
+      int& before = inner_inputs_.contains(value) ? depths[value] : call_depths[value->call.get()];
       before = std::max(before, depth + 1);
     }
   }
-  std::unordered_set<const LayerBase*> placed;
-  const auto place = [&](const Layer& layer, std::size_t met) {
-    const LayerBase* const body = &LayerState::body_of(layer);
-    if (placed.insert(body).second) places.push_back({layer_depths[body], met, layer});
+  std::vector<Place> places;
+  const auto place = [&](const void* key, FunctionalPlace what) {
+    const auto met = met_.find(key);
+    places.push_back({depths[key], met == met_.end() ? 0 : met->second, std::move(what)});
   };
-  for (const Call& call : calls_) place(call->layer, 1 + met_.at(&LayerState::body_of(call->layer)));
-  for (const SymbolicValue* value : given_) {  // inputs that nothing needs
-    if (!value->call->inputs.has_value()) place(value->call->layer, 0);
+  for (const Tensor& input : given_) {
+    const SymbolicValue* const value = detail::symbolic_value(input);
+    const bool is_inner = inner_inputs_.contains(value);
+    const void* const key = is_inner ? static_cast<const void*>(value) : &LayerState::body_of(value->call->layer);
+    place(key, {value->call->layer, input});
+  }
+  std::unordered_set<const LayerBase*> placed;
+  for (const Call& call : calls_) {
+    const LayerBase* const body = &LayerState::body_of(call->layer);
+    if (call->inputs.has_value() && placed.insert(body).second) place(body, {call->layer, {}});
   }
   std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
     return a.depth != b.depth ? a.depth > b.depth : a.met < b.met;
   });
-  std::vector<Layer> result;
-  for (Place& one : places) result.push_back(std::move(one.layer));
+  std::vector<FunctionalPlace> result;
+  for (Place& one : places) result.push_back(std::move(one.what));
   return result;
 }
 
@@ -338,9 +358,12 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   });
   CAPSTAN_CHECK(!given_.empty(), ValueError, "model: there are no inputs");
   values_ = static_cast<int>(given_.size());
-  const CallsBelow calls(outputs, given_);
+  const CallsBelow calls(outputs, inputs.tensors());
   for (const CallsBelow::Call& call : calls.to_run()) add_step(call);
-  for (const Layer& layer : calls.layers()) add_layer(layer);
+  places_ = calls.places();
+  for (const FunctionalPlace& place : places_) {
+    if (!place.is_inner_input()) add_layer(place.layer);
+  }
   int number = 0;
   detail::for_each_leaf(outputs, [&](const Tensor& tensor) {
     CAPSTAN_CHECK(detail::symbolic_value(tensor) != nullptr, ValueError, "model: output ", number,
@@ -366,7 +389,7 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
 }
 
 detail::FunctionalGraph FunctionalBody::graph() const {
-  detail::FunctionalGraph graph{inputs_, outputs_, {}};
+  detail::FunctionalGraph graph{inputs_, outputs_, {}, places_};
   for (const Step& step : steps_) graph.calls.push_back(step.call);
   return graph;
 }

@@ -47,10 +47,21 @@ Nest call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions
 // The tensors that a call was given, in one order.
 CAPSTAN_EXPORT std::vector<Tensor> arguments_of(const SymbolicCall& call);
 
-// What a functional model was made of, its calls in the order in which they were made.
+// An input of a functional model, or a layer that it calls.
+struct FunctionalPlace {
+  Layer layer;   // that gave the input, or that is called
+  Tensor input;  // none for a layer that is called
+
+  // Whether it is an input that a layer of another model gave. Such a layer is not part of the model.
+  bool is_inner_input() const { return input.has_value() && symbolic_value(input)->call->inputs.has_value(); }
+};
+
+// What a functional model was made of: its calls in the order in which they were made, and its inputs and layers in
+// Keras's order.
 struct FunctionalGraph {
   Nest inputs, outputs;
   std::vector<std::shared_ptr<const SymbolicCall>> calls;
+  std::vector<FunctionalPlace> places;
 };
 
 // Nothing for another layer.

@@ -13,6 +13,7 @@
 namespace capstan {
 
 using detail::FunctionalGraph;
+using detail::FunctionalPlace;
 using detail::LayerState;
 using detail::SymbolicCall;
 using detail::SymbolicValue;
@@ -141,30 +142,8 @@ class FunctionalWriter {
 
   AttributeValue config() {
     Values layers;
-    std::unordered_set<std::string> listed;
-    const auto list_input = [&](const Tensor& tensor) {
-      const SymbolicValue& value = *detail::symbolic_value(tensor);
-      const std::string& name = inputs_.at(&value);
-      if (!listed.insert(name).second) return;
-      AttributeValue node = input_layer(name, value.shape, tensor.dtype());
-      node.set("name", name);
-      node.set("inbound_nodes", Values());
-      layers.push_back(std::move(node));
-    };
-    // The inputs in the places where the model lists them; first those that are values of another model.
-    const std::vector<Tensor> inputs = graph_.inputs.tensors();
-    for (const Tensor& input : inputs) {
-      if (detail::symbolic_value(input)->call->inputs.has_value()) list_input(input);
-    }
-    for (const Layer& layer : model_.sublayers()) {
-      if (calls_.contains(&LayerState::of(layer))) {
-        layers.push_back(layer_node(layer));
-        continue;
-      }
-      for (const Tensor& input : inputs) {
-        if (LayerState::of(detail::symbolic_value(input)->call->layer).id == LayerState::of(layer).id)
-          list_input(input);
-      }
+    for (const FunctionalPlace& place : graph_.places) {
+      layers.push_back(place.input.has_value() ? input_node(place.input) : layer_node(place.layer));
     }
     AttributeValue config = map_of({{"name", model_.name()}, {"trainable", model_.trainable()}});
     config.set("layers", std::move(layers));
@@ -181,6 +160,15 @@ class FunctionalWriter {
     for (int i = 1; taken_.contains(unique); ++i) unique = name + "_" + std::to_string(i);
     taken_.insert(unique);
     inputs_.emplace(&value, unique);
+  }
+
+  AttributeValue input_node(const Tensor& tensor) const {
+    const SymbolicValue& value = *detail::symbolic_value(tensor);
+    const std::string& name = inputs_.at(&value);
+    AttributeValue node = input_layer(name, value.shape, tensor.dtype());
+    node.set("name", name);
+    node.set("inbound_nodes", Values());
+    return node;
   }
 
   // The name of the layer, the number of the call, the number of the tensor.

@@ -54,6 +54,29 @@ TEST(ModelConfig, OfModelsWithinModels) {
   expect_round_trip(Model(x, layers::Add()({inner(inner(x)), x}), "outer"), ones({2, 4}));
 }
 
+// The names of the layers in the order in which Keras lists them, whose name for an inner input is another.
+TEST(ModelConfig, OfAModelWithAnInputInsideAnother) {
+  const Tensor x = Input({4}), other = Input({4}, {.name = "other"});
+  const Tensor y = layers::Dense(4, {.name = "first"})(x);
+  const Tensor z = layers::Dense(4, {.name = "third"})(layers::Dense(4, {.name = "second"})(other));
+  const auto expect_layers = [](const Model& model, const std::vector<std::string>& names) {
+    expect_round_trip(model, {ones({2, 4}), ones({2, 4})});
+    std::vector<std::string> got;
+    const AttributeValue config = AttributeValue::from_json(model.to_json());
+    for (const AttributeValue& node : config.find("config")->find("layers")->list)
+      got.push_back(node.find("name")->text);
+    EXPECT_EQ(got, names);
+  };
+  const auto sum = [](const Tensor& a, const Tensor& b) { return layers::Add({.name = "sum"})({a, b}); };
+  expect_layers(Model({y, other}, sum(z, y)), {"other", "second", "third", "first_input", "sum"});
+  expect_layers(Model({other, y}, sum(y, z)), {"other", "second", "first_input", "third", "sum"});
+  expect_layers(Model({other, y}, sum(layers::Dense(4, {.name = "fourth"})(y), z)),
+                {"other", "first_input", "second", "fourth", "third", "sum"});
+  // An input that nothing needs, and one that is an output.
+  expect_layers(Model({y, other}, z), {"other", "second", "first_input", "third"});
+  expect_layers(Model({other, y}, y), {"other", "first_input"});
+}
+
 TEST(ModelConfig, HasOpenLengths) {
   const Tensor x = Input({-1, 3});
   const Model model(x, layers::Dense(2)(x));
