@@ -405,7 +405,7 @@ class Transformer {
     Tensor x = gather(token_, ids) + position_;
     for (const Block& block : blocks_) {
       x = x + affine(attention(affine(norm(x, block.first_norm), block.qkv)), block.out);
-      x = x + affine(gelu(affine(norm(x, block.second_norm), block.up), true), block.down);
+      x = x + affine(gelu(affine(norm(x, block.second_norm), block.up), {.approximate = true}), block.down);
     }
     return matmul(norm(x, norm_), head_);
   }

@@ -34,7 +34,7 @@ int main() {
   Sequential model({layers::Dense(64, {.activation = "tanh"}), layers::Dense(1)});
   optimizers::Adam optimizer;
   const Tensor x = random::normal({128, 32});
-  const Tensor y = reduce_sum(x, 1, true);
+  const Tensor y = reduce_sum(x, 1, {.keepdims = true});
 
   const auto train_step = [&](const Tensor& inputs, const Tensor& targets) {
     GradientTape tape;

@@ -44,7 +44,7 @@ Tensor saliency(const Sequential& model, const Tensor& images) {
   tape.watch(images);
   const Tensor score = reduce_max(model(images), 1);  // [batch]; an image's score depends on its own pixels only
   const Tensor size = abs(tape.gradient(score, images));
-  return size / reduce_max(size, {1, 2, 3}, true);
+  return size / reduce_max(size, {1, 2, 3}, {.keepdims = true});
 }
 
 Tensor fooling(const Sequential& model, const Tensor& images, const Tensor& labels) {

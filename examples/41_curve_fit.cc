@@ -66,7 +66,7 @@ double digits(const Tensor& found, const std::vector<double>& certified) {
 
 // The x with matrix x = right, of an upper triangle.
 Tensor solve_upper(const Tensor& matrix, const Tensor& right) {
-  return squeeze(triangular_solve(matrix, expand_dims(right, 1), false), {1});
+  return squeeze(triangular_solve(matrix, expand_dims(right, 1), {.lower = false}), {1});
 }
 
 }  // namespace
@@ -91,10 +91,10 @@ int main() {
       // The step for which |J step + r|^2 + damping |step / scale|^2 is least, in units in which the columns of J have
       // length 1; by orthogonal factors, which lose half as many digits as the normal equations.
       const Tensor scale = rsqrt(reduce_sum(square(j), 0));
-      const Tensor tall = concat({j * scale, std::sqrt(damping) * eye(b.size(), -1, float64)}, 0);
+      const Tensor tall = concat({j * scale, std::sqrt(damping) * eye(b.size(), {}, float64)}, 0);
       const Tensor right = concat({-r, zeros_like(b)}, 0);
       const auto [q, upper] = qr(tall);
-      const Tensor step = scale * solve_upper(upper, matvec(q, right, true));
+      const Tensor step = scale * solve_upper(upper, matvec(q, right, {.transpose_a = true}));
       if (reduce_max(abs(step / b)).item<double>() < 1e-11) break;
       const double before = sum_of_squares(r), after = sum_of_squares(residuals(b + step));
       if (!(after <= before * (1 + 1e-14))) {  // Near the end both are the same but for rounding.
@@ -107,7 +107,7 @@ int main() {
     }
     const double variance = sum_of_squares(r) / static_cast<double>(y.size() - b.size());
     // The covariance is that times the inverse of J'J, which is the product of the inverse of R and its transpose.
-    const Tensor inverse = triangular_solve(qr(j).r, eye(b.size(), -1, float64), false);
+    const Tensor inverse = triangular_solve(qr(j).r, eye(b.size(), {}, float64), {.lower = false});
     const Tensor deviations = sqrt(variance * reduce_sum(square(inverse), 1));
     out.print("%s, %d steps: sum of squares %.10g; %.1f digits of the parameters, %.1f of their deviations",
               problem.name, steps, sum_of_squares(r), digits(b, problem.certified),

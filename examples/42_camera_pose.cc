@@ -73,7 +73,7 @@ int main() {
     return matmul(motion(squeeze(step, {1})), pose);
   };
 
-  Tensor pose = eye(4, -1, float64);
+  Tensor pose = eye(4, {}, float64);
   for (int step = 0; step < 6; ++step) {
     const auto [degrees, shift] = distance(pose, truth);
     out.print("step %d: off by %.1e degrees and %.1e metres", step, degrees, shift);

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   out.print("new digits: loss %.0f = reconstruction %.0f + divergence %.1f", result.loss, result["reconstruction"],
             result["divergence"]);
   // What would be lost if every image came back as the mean of all.
-  const Tensor mean = clip_by_value(reduce_mean(train.images, 0, true), 1e-4, 1 - 1e-4);
+  const Tensor mean = clip_by_value(reduce_mean(train.images, 0, {.keepdims = true}), 1e-4, 1 - 1e-4);
   const Tensor by_mean = reduce_sum(test.images * -log(mean) + (1 - test.images) * -log(1 - mean), {1, 2, 3});
   out.print("the mean of all digits: reconstruction %.0f", reduce_mean(by_mean).item<double>());
 

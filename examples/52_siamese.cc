@@ -49,7 +49,7 @@ Pairs pairs_of(const examples::Digits& digits, std::int64_t count) {
 // The distance of two points, [batch, 1]. The small number keeps the root's derivative finite where both are one.
 Tensor distance(const Nest& points) {
   const Tensor apart = points[0].tensor() - points[1].tensor();
-  return sqrt(reduce_sum(square(apart), -1, true) + 1e-6);
+  return sqrt(reduce_sum(square(apart), -1, {.keepdims = true}) + 1e-6);
 }
 
 // [batch] of [batch, 1].

@@ -89,8 +89,8 @@ double mean(const Tensor& x) { return reduce_mean(x).item<double>(); }
 double width(const Tensor& images) {
   const Tensor line = range(static_cast<float>(kSide));
   const Tensor x = reshape(line, {1, 1, kSide, 1}), y = reshape(line, {1, kSide, 1, 1});
-  const Tensor weight = images / (reduce_sum(images, {1, 2, 3}, true) + 1e-6);
-  const auto centre = [&](const Tensor& z) { return reduce_sum(weight * z, {1, 2, 3}, true); };
+  const Tensor weight = images / (reduce_sum(images, {1, 2, 3}, {.keepdims = true}) + 1e-6);
+  const auto centre = [&](const Tensor& z) { return reduce_sum(weight * z, {1, 2, 3}, {.keepdims = true}); };
   const Tensor distance = sqrt(square(x - centre(x)) + square(y - centre(y)));
   return mean(sqrt(centre(square(distance)) - square(centre(distance)) + 1e-6));
 }

@@ -51,7 +51,7 @@ Derivatives hills(const Tensor& places) {
        {Hill{1, -0.4, -0.3, 0.4}, {-0.8, 0.4, -0.4, 0.3}, {0.7, 0.3, 0.5, 0.35}, {0.5, -0.5, 0.5, 0.25}}) {
     const double s2 = hill.s * hill.s;
     const Tensor apart = places - constant({hill.x, hill.y});
-    const Tensor r2 = reduce_sum(square(apart), -1, true);
+    const Tensor r2 = reduce_sum(square(apart), -1, {.keepdims = true});
     const Tensor value = hill.height * exp(-r2 / s2);
     const Derivatives one = {value, -2 / s2 * apart * value, (4 * r2 / (s2 * s2) - 4 / s2) * value};
     const auto add = [](Tensor& to, const Tensor& x) { to = to.has_value() ? to + x : x; };

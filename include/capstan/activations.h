@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "capstan/config.h"
+#include "capstan/ops/activation.h"
 #include "capstan/registry.h"
 #include "capstan/tensor.h"
 
@@ -124,7 +125,7 @@ CAPSTAN_EXPORT Tensor celu(const Tensor& x, double alpha);
 ///
 ///     activations::gelu(constant({-1.0, 1.0}));  // [-0.1586553, 0.8413447]
 CAPSTAN_EXPORT Tensor gelu(const Tensor& x);
-CAPSTAN_EXPORT Tensor gelu(const Tensor& x, bool approximate);
+CAPSTAN_EXPORT Tensor gelu(const Tensor& x, const GeluOptions& options);
 /// x * sigmoid(x); "swish" is the same.
 ///
 ///     activations::silu(constant({-1.0, 1.0}));  // [-0.2689414, 0.7310586]

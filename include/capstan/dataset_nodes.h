@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capstan/dataset_parts.h"
+#include "capstan/seed.h"
 
 namespace capstan {
 
@@ -111,12 +112,11 @@ CAPSTAN_EXPORT std::vector<Tensor> save_list(const DatasetNodePtr& list);
 CAPSTAN_EXPORT DatasetNodePtr restore_list(PartTypes types, const std::vector<Tensor>& tensors);
 CAPSTAN_EXPORT DatasetNodePtr range_of(PartTypes types, std::int64_t start, std::int64_t stop, std::int64_t step);
 CAPSTAN_EXPORT DatasetNodePtr counter_of(PartTypes types, std::int64_t start, std::int64_t step);
-CAPSTAN_EXPORT DatasetNodePtr random_words(PartTypes types, std::optional<std::uint64_t> seed, bool rerandomize);
+CAPSTAN_EXPORT DatasetNodePtr random_words(PartTypes types, Seed seed, bool rerandomize);
 CAPSTAN_EXPORT DatasetNodePtr generated(PartTypes types, std::function<PartGenerator()> open);
 
 // Order and choice.
-CAPSTAN_EXPORT DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size,
-                                       std::optional<std::uint64_t> seed, bool reshuffle);
+CAPSTAN_EXPORT DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size, Seed seed, bool reshuffle);
 CAPSTAN_EXPORT DatasetNodePtr repeated(DatasetNodePtr input, std::int64_t count);
 CAPSTAN_EXPORT DatasetNodePtr taken(DatasetNodePtr input, std::int64_t count);
 CAPSTAN_EXPORT DatasetNodePtr skipped(DatasetNodePtr input, std::int64_t count);
@@ -129,11 +129,10 @@ CAPSTAN_EXPORT DatasetNodePtr with_cardinality(DatasetNodePtr input, std::int64_
 CAPSTAN_EXPORT DatasetNodePtr zipped(PartTypes types, std::vector<DatasetNodePtr> inputs);
 CAPSTAN_EXPORT DatasetNodePtr concatenated(DatasetNodePtr first, DatasetNodePtr second);
 CAPSTAN_EXPORT DatasetNodePtr chosen(std::vector<DatasetNodePtr> inputs, DatasetNodePtr choices, bool stop_on_empty);
-CAPSTAN_EXPORT DatasetNodePtr sampled(std::vector<DatasetNodePtr> inputs, std::vector<double> weights,
-                                      std::optional<std::uint64_t> seed, bool stop_on_empty, bool rerandomize);
+CAPSTAN_EXPORT DatasetNodePtr sampled(std::vector<DatasetNodePtr> inputs, std::vector<double> weights, Seed seed,
+                                      bool stop_on_empty, bool rerandomize);
 CAPSTAN_EXPORT DatasetNodePtr resampled(PartTypes types, DatasetNodePtr input, PartNumber class_of,
-                                        std::vector<double> target, std::vector<double> initial,
-                                        std::optional<std::uint64_t> seed);
+                                        std::vector<double> target, std::vector<double> initial, Seed seed);
 
 // Batches.
 CAPSTAN_EXPORT DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capstan/dataset_nodes.h"
+#include "capstan/seed.h"
 
 namespace capstan {
 
@@ -15,7 +16,7 @@ namespace capstan {
 struct ShuffleOptions {
   /// Without a seed the order comes from the process's stream; see set_seed. With one it is TensorFlow's, which also
   /// depends on the seed that set_seed was given, if it was called.
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   /// Another order in every pass; otherwise always the same.
   bool reshuffle_each_iteration = true;
 };
@@ -121,12 +122,12 @@ struct BucketOptions {
 struct ResampleOptions {
   /// How often each class occurs; estimated from the elements seen so far if not given.
   std::vector<double> initial_dist = {};
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
 };
 
 /// Options of datasets::random.
 struct RandomOptions {
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   /// Other numbers in every pass; otherwise always the same.
   bool rerandomize_each_iteration = false;
 };
@@ -135,7 +136,7 @@ struct RandomOptions {
 struct SampleOptions {
   /// How likely each dataset is, all equally unless given. They need not add up to 1.
   std::vector<double> weights = {};
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   /// Ends with the first dataset that ends; otherwise that one is left out from then on.
   bool stop_on_empty_dataset = false;
   /// Other choices in every pass; otherwise always the same.

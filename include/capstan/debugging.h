@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct AssertOptions {
 /// Options of assert_near(): |x - y| may be atol + rtol * |y|. What is not given is ten times the distance
 /// between 1 and the next number of the dtype.
 struct AssertNearOptions {
-  double rtol = -1;
-  double atol = -1;
+  std::optional<double> rtol = {};
+  std::optional<double> atol = {};
   std::string message = {};
 };
 

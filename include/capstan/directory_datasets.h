@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capstan/data.h"
+#include "capstan/seed.h"
 #include "capstan/texts.h"
 
 namespace capstan::datasets {
@@ -40,7 +41,7 @@ struct ImageDirectoryOptions {
   std::int64_t batch_size = 32;
   std::array<std::int64_t, 2> image_size = {256, 256};  ///< height and width
   bool shuffle = true;                                  ///< another order in each pass; else sorted
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   double validation_split = 0;             ///< a part, from 0 to 1, that is kept back for the subset "validation"
   std::string subset = {};                 ///< "training" or "validation", together with validation_split
   std::string interpolation = "bilinear";  ///< or "nearest", "bicubic", "lanczos3", "lanczos5"
@@ -71,7 +72,7 @@ struct TextDirectoryOptions {
   std::int64_t batch_size = 32;
   std::optional<std::int64_t> max_length = {};  ///< bytes of a text beyond so many are left out
   bool shuffle = true;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   double validation_split = 0;
   std::string subset = {};
   bool follow_links = false;
@@ -91,7 +92,7 @@ struct TimeseriesOptions {
   std::int64_t sampling_rate = 1;    ///< how far the steps of a sequence are apart
   std::int64_t batch_size = 128;
   bool shuffle = false;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::int64_t start_index = 0;                ///< steps before it are not used
   std::optional<std::int64_t> end_index = {};  ///< nor this one and those after it
 };

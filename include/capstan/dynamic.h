@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capstan/function.h"
+#include "capstan/ops/reduce.h"
 #include "capstan/tape.h"
 
 namespace capstan::dynamic {
@@ -43,13 +44,13 @@ CAPSTAN_EXPORT TensorList while_loop(const ListFunction& condition, const ListFu
 ///     auto add = [](auto v) { return dynamic::TensorList{v[0] + v[1]}; };
 ///     dynamic::scan(add, {constant({1, 2, 3})}, {constant(0)});  // [1, 3, 6]
 CAPSTAN_EXPORT TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial,
-                               bool reverse = false);
+                               const ReverseOptions& options = {});
 /// foldl(), or foldr() with `reverse`: `f` as of scan.
 ///
 ///     auto add = [](auto v) { return dynamic::TensorList{v[0] + v[1]}; };
 ///     dynamic::fold(add, {constant({1, 2, 3})}, {constant(0)});  // 6
 CAPSTAN_EXPORT TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial,
-                               bool reverse = false);
+                               const ReverseOptions& options = {});
 /// map_fn().
 ///
 ///     dynamic::map_fn([](auto v) { return dynamic::TensorList{v[0] * v[0]}; }, {constant({1, 2, 3})});  // [1, 4, 9]

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "capstan/data.h"
+#include "capstan/seed.h"
 #include "capstan/text_files.h"
 
 namespace capstan::datasets {
@@ -37,7 +38,7 @@ class CAPSTAN_EXPORT FileList {
 /// Options of list_files.
 struct ListFilesOptions {
   bool shuffle = true;  ///< a new order in each pass; else sorted
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
 };
 
 /// The paths of the files that match a pattern, or any of several: tf.data.Dataset.list_files. In a pattern * stands

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "capstan/tensor.h"
@@ -18,8 +19,9 @@ namespace capstan {
 
 /// Options of fixed_point and root.
 struct ImplicitOptions {
-  /// The last step may change x by tolerance * (1 + the largest magnitude in x). Negative: 1e-13, and 1e-6 for float32.
-  double tolerance = -1;
+  /// The last step may change x by tolerance * (1 + the largest magnitude in x). Not given: 1e-13, and 1e-6 for
+  /// float32.
+  std::optional<double> tolerance = {};
   int max_iterations = 1000;
 };
 
@@ -27,7 +29,8 @@ struct ImplicitOptions {
 /// them. Gradients solve u = g + J^T u in the same way, J being the Jacobian of f, so f has to be contracting at the
 /// solution. x0 has no gradient: the solution does not depend on it.
 ///
-/// Errors: ValueError if it does not converge or meets NaN; ShapeError or DTypeError for an f that changes them.
+/// Errors: ValueError if it does not converge or meets NaN, and for a negative tolerance; ShapeError or DTypeError for
+/// an f that changes them.
 ///
 ///     Variable c(0.5f);
 ///     GradientTape tape;

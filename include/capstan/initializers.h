@@ -19,6 +19,7 @@
 
 #include "capstan/config.h"
 #include "capstan/dtype.h"
+#include "capstan/seed.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -106,19 +107,19 @@ class CAPSTAN_EXPORT Identity : public Initializer {
 /// Normal with the given mean and standard deviation.
 class CAPSTAN_EXPORT RandomNormal : public Initializer {
  public:
-  explicit RandomNormal(double mean = 0, double stddev = 0.05, std::optional<std::uint64_t> seed = {});
+  explicit RandomNormal(double mean = 0, double stddev = 0.05, Seed seed = {});
 };
 
 /// Normal, redrawn beyond two standard deviations.
 class CAPSTAN_EXPORT TruncatedNormal : public Initializer {
  public:
-  explicit TruncatedNormal(double mean = 0, double stddev = 0.05, std::optional<std::uint64_t> seed = {});
+  explicit TruncatedNormal(double mean = 0, double stddev = 0.05, Seed seed = {});
 };
 
 /// Uniform in [minval, maxval).
 class CAPSTAN_EXPORT RandomUniform : public Initializer {
  public:
-  explicit RandomUniform(double minval = -0.05, double maxval = 0.05, std::optional<std::uint64_t> seed = {});
+  explicit RandomUniform(double minval = -0.05, double maxval = 0.05, Seed seed = {});
 };
 
 /// Options of VarianceScaling.
@@ -126,7 +127,7 @@ struct VarianceScalingOptions {
   double scale = 1;
   std::string mode = "fan_in";                    ///< or "fan_out", "fan_avg"
   std::string distribution = "truncated_normal";  ///< or "untruncated_normal", "uniform"
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   /// Given both, the fans are the products of the lengths of these axes.
   std::optional<std::vector<int>> input_axes = {};
   std::optional<std::vector<int>> output_axes = {};
@@ -143,7 +144,7 @@ class CAPSTAN_EXPORT VarianceScaling : public Initializer {
 
 /// Options of the classes below, which fix the others of VarianceScaling.
 struct FanOptions {
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::optional<std::vector<int>> input_axes = {};
   std::optional<std::vector<int>> output_axes = {};
   static std::span<const OptionField> fields();
@@ -152,42 +153,42 @@ struct FanOptions {
 /// Uniform within sqrt(6 / (fan in + fan out)): the default of kernels.
 class CAPSTAN_EXPORT GlorotUniform : public Initializer {
  public:
-  explicit GlorotUniform(std::optional<std::uint64_t> seed = {});
+  explicit GlorotUniform(Seed seed = {});
   explicit GlorotUniform(const FanOptions& options);
 };
 
 /// Truncated normal of variance 2 / (fan in + fan out).
 class CAPSTAN_EXPORT GlorotNormal : public Initializer {
  public:
-  explicit GlorotNormal(std::optional<std::uint64_t> seed = {});
+  explicit GlorotNormal(Seed seed = {});
   explicit GlorotNormal(const FanOptions& options);
 };
 
 /// Uniform within sqrt(6 / fan in).
 class CAPSTAN_EXPORT HeUniform : public Initializer {
  public:
-  explicit HeUniform(std::optional<std::uint64_t> seed = {});
+  explicit HeUniform(Seed seed = {});
   explicit HeUniform(const FanOptions& options);
 };
 
 /// Truncated normal of variance 2 / fan in.
 class CAPSTAN_EXPORT HeNormal : public Initializer {
  public:
-  explicit HeNormal(std::optional<std::uint64_t> seed = {});
+  explicit HeNormal(Seed seed = {});
   explicit HeNormal(const FanOptions& options);
 };
 
 /// Uniform within sqrt(3 / fan in).
 class CAPSTAN_EXPORT LecunUniform : public Initializer {
  public:
-  explicit LecunUniform(std::optional<std::uint64_t> seed = {});
+  explicit LecunUniform(Seed seed = {});
   explicit LecunUniform(const FanOptions& options);
 };
 
 /// Truncated normal of variance 1 / fan in.
 class CAPSTAN_EXPORT LecunNormal : public Initializer {
  public:
-  explicit LecunNormal(std::optional<std::uint64_t> seed = {});
+  explicit LecunNormal(Seed seed = {});
   explicit LecunNormal(const FanOptions& options);
 };
 
@@ -196,7 +197,7 @@ class CAPSTAN_EXPORT LecunNormal : public Initializer {
 /// positive diagonal, computed in float64. Errors (when called): ShapeError for a rank below 2.
 class CAPSTAN_EXPORT Orthogonal : public Initializer {
  public:
-  explicit Orthogonal(double gain = 1, std::optional<std::uint64_t> seed = {});
+  explicit Orthogonal(double gain = 1, Seed seed = {});
 };
 
 /// Options of STFTInitializer.

@@ -176,7 +176,7 @@ class CAPSTAN_EXPORT ModelPart {
   /// One step of predict().
   virtual Nest predict_step(const Nest& x);
   /// The loss of a batch: those that compile() was given, with their weights, and what the layers add.
-  virtual Tensor compute_loss(const Batch& batch, const Nest& y_pred, bool training);
+  virtual Tensor compute_loss(const Batch& batch, const Nest& y_pred, Training training);
   /// Updates the metrics, and gives the values so far.
   virtual StepLogs compute_metrics(const Batch& batch, const Nest& y_pred);
   /// What the outputs are called in logs, if there are several; "output_0" and so on unless overridden.

@@ -110,7 +110,7 @@ CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, const Shape& shape);
 ///
 ///     reduce_sum(x);                // all axes
 ///     reduce_sum(x, 0);             // one
-///     reduce_sum(x, {0, -1}, true); // two, kept with length 1
+///     reduce_sum(x, {0, -1}, {.keepdims = true}); // two, kept with length 1
 ///     reduce_sum(x, {.axis = {0, -1}, .keepdims = true});  // the same, as ReduceOptions
 class CAPSTAN_EXPORT Axes {
  public:
@@ -151,7 +151,13 @@ class CAPSTAN_EXPORT Axes {
   bool all_ = true;
 };
 
-/// Options of a reduction.
+/// Options of what reduces axes and is given them beside.
+///
+///     reduce_mean(x, 0, {.keepdims = true});
+struct KeepdimsOptions {
+  bool keepdims = false;  ///< whether the axes stay, with length 1
+};
+/// Options of a reduction, its axes among them.
 ///
 ///     reduce_mean(x, {.axis = 0, .keepdims = true});
 struct ReduceOptions {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "capstan/nest.h"
+#include "capstan/seed.h"
 #include "capstan/texts.h"
 #include "capstan/training.h"
 
@@ -17,7 +18,7 @@ struct TextBatchOptions {
   Nest sample_weight = {};
   std::int64_t batch_size = 32;
   /// Another order in each pass, which follows from the seed; without one the order of the texts.
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
 };
 
 /// Batches for fit(), evaluate() and predict(): texts, or rows of them, are taken a batch at a time, and `encode` makes

@@ -42,11 +42,13 @@ class CAPSTAN_EXPORT BatchSource {
   /// One pass: the next batch, or nothing at the end.
   using Pass = std::function<std::optional<Batch>()>;
 
-  /// Opens a pass whenever it is called. `size` is the number of batches in each, -1 if unknown.
-  explicit BatchSource(std::function<Pass()> open, std::int64_t size = -1) : open_(std::move(open)), size_(size) {}
+  /// Opens a pass whenever it is called. `size` is the number of batches in each, if known.
+  explicit BatchSource(std::function<Pass()> open, std::optional<std::int64_t> size = {})
+      : open_(std::move(open)), size_(size) {}
   /// A dataset of batches: inputs, inputs and labels, or these and weights.
   template <class... Ts>
-  BatchSource(const Dataset<Ts...>& dataset) : size_(dataset.cardinality() < 0 ? -1 : dataset.cardinality()) {
+  BatchSource(const Dataset<Ts...>& dataset)
+      : size_(dataset.cardinality() < 0 ? std::nullopt : std::optional(dataset.cardinality())) {
     static_assert(sizeof...(Ts) <= 3, "an element is x, (x, y) or (x, y, sample_weight)");
     open_ = [dataset]() -> Pass {
       auto iterator = std::make_shared<typename Dataset<Ts...>::Iterator>(dataset.begin());
@@ -67,11 +69,11 @@ class CAPSTAN_EXPORT BatchSource {
   }
 
   Pass open() const { return open_(); }
-  std::int64_t size() const { return size_; }
+  std::optional<std::int64_t> size() const { return size_; }
 
  private:
   std::function<Pass()> open_;
-  std::int64_t size_;
+  std::optional<std::int64_t> size_;
 };
 
 /// The losses of a model's outputs: one, or one for each output, in their order or by their names; an output that is

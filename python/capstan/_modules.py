@@ -182,7 +182,7 @@ def _assert_none_equal(x, y, summarize=None, message=None, name=None):
 
 def _assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
     """Raises unless x and y are close."""
-    _core.debugging.assert_near(x, y, -1.0 if rtol is None else float(rtol), -1.0 if atol is None else float(atol),
+    _core.debugging.assert_near(x, y, None if rtol is None else float(rtol), None if atol is None else float(atol),
                                 message or "")
 
 

@@ -36,12 +36,12 @@ void set_seed_streams(const SeedStreams& streams) {
   starts.store(streams.starts, std::memory_order_relaxed);
 }
 
-std::optional<std::uint64_t> process_seed() {
+Seed process_seed() {
   if (!is_given.load(std::memory_order_acquire)) return std::nullopt;
   return given.load(std::memory_order_relaxed);
 }
 
-void set_process_seed(std::optional<std::uint64_t> seed) {
+void set_process_seed(Seed seed) {
   given.store(seed.value_or(0), std::memory_order_relaxed);
   is_given.store(seed.has_value(), std::memory_order_release);
 }

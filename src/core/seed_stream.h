@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "capstan/seed.h"
+
 namespace capstan {
 
 // The mixing function of SplitMix64.
@@ -22,8 +24,8 @@ void restart_seed_streams(std::uint64_t seed);
 
 // What set_seed() was given last; nothing in a program that does not call it. Where an order is that of TensorFlow for
 // the same seeds, it depends on that.
-std::optional<std::uint64_t> process_seed();
-void set_process_seed(std::optional<std::uint64_t> seed);
+Seed process_seed();
+void set_process_seed(Seed seed);
 
 // The next seed of this thread's stream: that of the process, unless it uses another one.
 std::uint64_t next_in_seed_stream();

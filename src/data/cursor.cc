@@ -191,7 +191,7 @@ void rethrow_at(const char* stage, std::int64_t element) {
   }
 }
 
-StreamSeeds stream_seeds(std::optional<std::uint64_t> own) {
+StreamSeeds stream_seeds(Seed own) {
   // Without a seed of its own the order comes from the process's stream, so that set_seed decides it.
   if (!own) return {next_seed(), 0};
   StreamSeeds seeds{process_seed().value_or(kNoProcessSeed) % kSeedRange, *own % kSeedRange};

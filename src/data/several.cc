@@ -365,8 +365,8 @@ DatasetNodePtr chosen(std::vector<DatasetNodePtr> inputs, DatasetNodePtr choices
   return std::make_shared<ChooseNode>(std::move(inputs), std::move(choices), stop_on_empty);
 }
 
-DatasetNodePtr sampled(std::vector<DatasetNodePtr> inputs, std::vector<double> weights,
-                       std::optional<std::uint64_t> seed, bool stop_on_empty, bool rerandomize) {
+DatasetNodePtr sampled(std::vector<DatasetNodePtr> inputs, std::vector<double> weights, Seed seed, bool stop_on_empty,
+                       bool rerandomize) {
   CAPSTAN_CHECK(!inputs.empty(), ValueError, "sample_from_datasets: there are no datasets");
   if (weights.empty()) weights.assign(inputs.size(), 1.0);
   check_distribution("sample_from_datasets", weights, inputs.size());
@@ -388,7 +388,7 @@ DatasetNodePtr sampled(std::vector<DatasetNodePtr> inputs, std::vector<double> w
 }
 
 DatasetNodePtr resampled(PartTypes types, DatasetNodePtr input, PartNumber class_of, std::vector<double> target,
-                         std::vector<double> initial, std::optional<std::uint64_t> seed) {
+                         std::vector<double> initial, Seed seed) {
   check_distribution("rejection_resample", target, target.size());
   if (!initial.empty()) check_distribution("rejection_resample", initial, target.size());
   const StreamSeeds seeds = stream_seeds(seed);

@@ -109,8 +109,7 @@ class ShuffleNode : public StageNode {
 
 }  // namespace
 
-DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size, std::optional<std::uint64_t> seed,
-                        bool reshuffle) {
+DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size, Seed seed, bool reshuffle) {
   CAPSTAN_CHECK(buffer_size >= 1 || buffer_size == kUnknown, ValueError,
                 "shuffle: buffer_size must be at least 1, not ", buffer_size);
   if (buffer_size == kUnknown) buffer_size = INT64_MAX;

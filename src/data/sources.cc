@@ -280,7 +280,7 @@ DatasetNodePtr counter_of(PartTypes types, std::int64_t start, std::int64_t step
   return std::make_shared<RangeNode>(types, start, step, RangeNode::kEndless);
 }
 
-DatasetNodePtr random_words(PartTypes types, std::optional<std::uint64_t> seed, bool rerandomize) {
+DatasetNodePtr random_words(PartTypes types, Seed seed, bool rerandomize) {
   return std::make_shared<RandomNode>(types, stream_seeds(seed), rerandomize);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capstan/dataset_nodes.h"
+#include "capstan/seed.h"
 #include "src/core/check.h"
 #include "src/data/position.h"
 
@@ -107,6 +108,6 @@ struct StreamSeeds {
   std::uint64_t seed = 0;
   std::uint64_t seed2 = 0;
 };
-StreamSeeds stream_seeds(std::optional<std::uint64_t> own);
+StreamSeeds stream_seeds(Seed own);
 
 }  // namespace capstan::detail

@@ -10,6 +10,7 @@
 
 #include "capstan/data.h"
 #include "capstan/directory_datasets.h"
+#include "capstan/seed.h"
 
 namespace capstan::detail {
 
@@ -22,7 +23,7 @@ struct FolderOptions {
   std::vector<std::string> class_names = {};
   std::int64_t batch_size = 0;
   bool shuffle = false;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   double validation_split = 0;
   std::string subset = {};
   bool follow_links = false;

@@ -116,8 +116,8 @@ void Writer::image(std::string_view name, const Tensor& images, std::int64_t ste
   const std::int64_t count = std::min(images.dim(0), options.max_outputs);
   for (std::int64_t i = 0; i < count; ++i) {
     const Tensor one = images[i];
-    texts.push_back(
-        io::encode_png("summary", path(), one.dtype() == uint8 ? one : image::convert_image_dtype(one, uint8, true)));
+    texts.push_back(io::encode_png(
+        "summary", path(), one.dtype() == uint8 ? one : image::convert_image_dtype(one, uint8, {.saturate = true})));
   }
   const std::int64_t shape[] = {static_cast<std::int64_t>(texts.size())};
   state_->add(name, {"images"}, logs::tensor_message(texts, shape), step, options.description);

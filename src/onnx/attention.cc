@@ -114,7 +114,7 @@ void run_attention(NodeCall& call) {
     Tensor weights = cast(softmax(cast(products, precision)), q.dtype());
     // A query that sees no key gets zeros.
     if (added.has_value()) {
-      const Tensor is_blind = equal(reduce_max(added, -1, true), nothing);
+      const Tensor is_blind = equal(reduce_max(added, -1, {.keepdims = true}), nothing);
       weights = where(is_blind, zeros_like(nothing), weights);
     }
     if (mode == 3) scores = weights;

@@ -126,7 +126,8 @@ void shrink(NodeCall& call) {
 }
 
 void run_gelu(NodeCall& call) {
-  elementwise(call, [&](const Tensor& x) { return gelu(x, call.text("approximate", "none") == "tanh"); });
+  elementwise(call,
+              [&](const Tensor& x) { return gelu(x, {.approximate = call.text("approximate", "none") == "tanh"}); });
 }
 
 void swish(NodeCall& call) {

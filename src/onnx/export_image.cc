@@ -134,7 +134,7 @@ void write_pool(OpCall& c) {
 // What the op makes of `from` pixels along an axis, as a matrix [to, from]: from the unit vectors as channels. The
 // other side grows, because an image that keeps its size is left alone.
 Tensor matrix_of(const OpCall& c, std::int64_t from, std::int64_t to) {
-  const Tensor units = reshape(eye(from, -1, c.dtype()), {1, from, 1, from});
+  const Tensor units = reshape(eye(from, {}, c.dtype()), {1, from, 1, from});
   AttributeMap attributes = {{"size", std::vector<AttributeValue>{to, 2}}, {"antialias", c.truth("antialias")}};
   if (const std::string method = c.text("method"); !method.empty()) attributes.emplace("method", method);
   return capstan::call("image_resize", std::span(&units, 1), attributes)[0](0, slice(), 0);

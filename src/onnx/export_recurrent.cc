@@ -54,7 +54,7 @@ Inputs inputs_of(const OpCall& c, const std::vector<int>& gates, std::int64_t un
     }
   }
   const auto width = static_cast<std::int64_t>(gates.size()) * units;
-  const Tensor places = eye(width, -1, c.dtype(0));
+  const Tensor places = eye(width, {}, c.dtype(0));
   return {c.in(0), c.tensor(expand_dims(transpose(in_order(places, gates, units)), 0), "order"), {}};
 }
 

@@ -78,7 +78,7 @@ void run_layer_normalization(NodeCall& call) {
   if (!call.wants(1) && !call.wants(2) && is_whole && call.has(2) && call.tensor(2).shape() == scale.shape()) {
     return call.give(layer_normalization(x, scale, call.tensor(2), x.rank() - axis, epsilon));
   }
-  const Moments own = moments(x, axes_from(axis, x.rank()), true);
+  const Moments own = moments(x, axes_from(axis, x.rank()), {.keepdims = true});
   const Tensor deviation = rsqrt(own.variance + epsilon);
   Tensor y = (x - own.mean) * deviation * scale;
   if (call.has(2)) y = y + call.tensor(2);
@@ -90,14 +90,14 @@ void run_layer_normalization(NodeCall& call) {
 void run_rms_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
-  const Tensor square_mean = reduce_mean(square(x), axes_from(axis, x.rank()), true);
+  const Tensor square_mean = reduce_mean(square(x), axes_from(axis, x.rank()), {.keepdims = true});
   call.give(x * rsqrt(square_mean + call.number("epsilon", 1e-5)) * call.tensor(1));
 }
 
 void mean_variance_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const std::vector<std::int64_t> axes = call.integers("axes", {0, 2, 3});
-  const Moments own = moments(x, axes, true);
+  const Moments own = moments(x, axes, {.keepdims = true});
   call.give((x - own.mean) / (sqrt(own.variance) + 1e-9));
 }
 

@@ -148,18 +148,18 @@ std::vector<int> places_of(const Tensor& x) {
 
 void global_average(NodeCall& call) {
   const Tensor x = call.channels_last(0);
-  call.give(reduce_mean(x, places_of(x), true), true);
+  call.give(reduce_mean(x, places_of(x), {.keepdims = true}), true);
 }
 
 void global_max(NodeCall& call) {
   const Tensor x = call.channels_last(0);
-  call.give(reduce_max(x, places_of(x), true), true);
+  call.give(reduce_max(x, places_of(x), {.keepdims = true}), true);
 }
 
 void global_lp(NodeCall& call) {
   const Tensor x = call.channels_last(0);
   const auto p = static_cast<double>(call.integer("p", 2));
-  call.give(pow(reduce_sum(pow(abs(x), p), places_of(x), true), 1 / p), true);
+  call.give(pow(reduce_sum(pow(abs(x), p), places_of(x), {.keepdims = true}), 1 / p), true);
 }
 
 constexpr Operator kOperators[] = {

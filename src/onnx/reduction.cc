@@ -13,7 +13,7 @@
 namespace capstan::onnx {
 namespace {
 
-using Reduction = Tensor (*)(const Tensor& x, const Axes& axes, bool keepdims);
+using Reduction = Tensor (*)(const Tensor& x, const ReduceOptions& options);
 
 template <Reduction F>
 void reduce(NodeCall& call) {
@@ -23,7 +23,7 @@ void reduce(NodeCall& call) {
   if (axes && axes->empty()) axes.reset();
   if (!axes && call.integer("noop_with_empty_axes", 0) != 0) {
     // Nothing is reduced, but each element is the reduction of itself.
-    return call.give(F(expand_dims(value.tensor, value.tensor.rank()), Axes(value.tensor.rank()), false),
+    return call.give(F(expand_dims(value.tensor, value.tensor.rank()), {.axis = value.tensor.rank()}),
                      value.channels_last);
   }
   const int rank = value.tensor.rank();
@@ -34,31 +34,31 @@ void reduce(NodeCall& call) {
       const int axis = call.axis(one, rank);
       moved.push_back(axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1);
     }
-    return call.give(F(value.tensor, Axes(moved), true), true);
+    return call.give(F(value.tensor, {.axis = moved, .keepdims = true}), true);
   }
   const Tensor x = onnx_layout(value);
-  call.give(F(x, axes ? Axes(*axes) : Axes(), keepdims));
+  call.give(F(x, {.axis = axes ? Axes(*axes) : Axes(), .keepdims = keepdims}));
 }
 
-Tensor sum_of(const Tensor& x, const Axes& a, bool k) { return reduce_sum(x, a, k); }
-Tensor mean_of(const Tensor& x, const Axes& a, bool k) { return reduce_mean(x, a, k); }
-Tensor product_of(const Tensor& x, const Axes& a, bool k) { return reduce_prod(x, a, k); }
-Tensor largest_of(const Tensor& x, const Axes& a, bool k) {
-  if (x.dtype() == bool_) return reduce_any(x, a, k);
-  return reduce_max(x, a, k);
+Tensor sum_of(const Tensor& x, const ReduceOptions& options) { return reduce_sum(x, options); }
+Tensor mean_of(const Tensor& x, const ReduceOptions& options) { return reduce_mean(x, options); }
+Tensor product_of(const Tensor& x, const ReduceOptions& options) { return reduce_prod(x, options); }
+Tensor largest_of(const Tensor& x, const ReduceOptions& options) {
+  if (x.dtype() == bool_) return reduce_any(x, options);
+  return reduce_max(x, options);
 }
-Tensor smallest_of(const Tensor& x, const Axes& a, bool k) {
-  if (x.dtype() == bool_) return reduce_all(x, a, k);
-  return reduce_min(x, a, k);
+Tensor smallest_of(const Tensor& x, const ReduceOptions& options) {
+  if (x.dtype() == bool_) return reduce_all(x, options);
+  return reduce_min(x, options);
 }
-Tensor l1_of(const Tensor& x, const Axes& a, bool k) { return reduce_sum(abs(x), a, k); }
-Tensor l2_of(const Tensor& x, const Axes& a, bool k) {
-  if (is_integer(x.dtype())) return cast(sqrt(cast(reduce_sum(square(x), a, k), float64)), x.dtype());
-  return sqrt(reduce_sum(square(x), a, k));
+Tensor l1_of(const Tensor& x, const ReduceOptions& options) { return reduce_sum(abs(x), options); }
+Tensor l2_of(const Tensor& x, const ReduceOptions& options) {
+  if (is_integer(x.dtype())) return cast(sqrt(cast(reduce_sum(square(x), options), float64)), x.dtype());
+  return sqrt(reduce_sum(square(x), options));
 }
-Tensor log_sum_of(const Tensor& x, const Axes& a, bool k) { return log(reduce_sum(x, a, k)); }
-Tensor log_sum_exp_of(const Tensor& x, const Axes& a, bool k) { return reduce_logsumexp(x, a, k); }
-Tensor sum_square_of(const Tensor& x, const Axes& a, bool k) { return reduce_sum(square(x), a, k); }
+Tensor log_sum_of(const Tensor& x, const ReduceOptions& options) { return log(reduce_sum(x, options)); }
+Tensor log_sum_exp_of(const Tensor& x, const ReduceOptions& options) { return reduce_logsumexp(x, options); }
+Tensor sum_square_of(const Tensor& x, const ReduceOptions& options) { return reduce_sum(square(x), options); }
 
 template <bool IsMax>
 void arg(NodeCall& call) {
@@ -71,11 +71,11 @@ void arg(NodeCall& call) {
   call.give(call.integer("keepdims", 1) != 0 ? expand_dims(place, axis) : place);
 }
 
-template <Tensor (*F)(Operand, int, bool, bool)>
+template <Tensor (*F)(Operand, int, const CumulativeOptions&)>
 void running(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer_of(1), x.rank());
-  call.give(F(x, axis, call.integer("exclusive", 0) != 0, call.integer("reverse", 0) != 0));
+  call.give(F(x, axis, {.exclusive = call.integer("exclusive", 0) != 0, .reverse = call.integer("reverse", 0) != 0}));
 }
 
 // Up to opset 12 over all axes from one on, later along one.
@@ -102,8 +102,8 @@ void hardmax(NodeCall& call) {
 void lp_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
-  const Tensor length =
-      call.integer("p", 2) == 1 ? reduce_sum(abs(x), axis, true) : sqrt(reduce_sum(square(x), axis, true));
+  const Tensor length = call.integer("p", 2) == 1 ? reduce_sum(abs(x), axis, {.keepdims = true})
+                                                  : sqrt(reduce_sum(square(x), axis, {.keepdims = true}));
   call.give(divide_no_nan(x, length));
 }
 

@@ -100,10 +100,12 @@ void add_control(nb::module_& m) {
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("scan", [](nb::object f, const nb::list& elements, const nb::list& initial, bool reverse) {
-    return wrapped(dynamic::scan(Callback(std::move(f)), tensors_of(elements), tensors_of(initial), reverse));
+    return wrapped(
+        dynamic::scan(Callback(std::move(f)), tensors_of(elements), tensors_of(initial), {.reverse = reverse}));
   });
   m.def("fold", [](nb::object f, const nb::list& elements, const nb::list& initial, bool reverse) {
-    return wrapped(dynamic::fold(Callback(std::move(f)), tensors_of(elements), tensors_of(initial), reverse));
+    return wrapped(
+        dynamic::fold(Callback(std::move(f)), tensors_of(elements), tensors_of(initial), {.reverse = reverse}));
   });
   m.def("map_fn", [](nb::object f, const nb::list& elements) {
     return wrapped(dynamic::map_fn(Callback(std::move(f)), tensors_of(elements)));

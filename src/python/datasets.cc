@@ -169,7 +169,7 @@ void add_datasets(nb::module_& m) {
       .def_prop_ro("is_structure", [](const DatasetHandle& n) { return n.node->types.data() == structure().data(); })
       .def(
           "shuffle",
-          [](const DatasetHandle& n, std::int64_t size, std::optional<std::uint64_t> seed, bool reshuffle) {
+          [](const DatasetHandle& n, std::int64_t size, Seed seed, bool reshuffle) {
             return DatasetHandle{detail::shuffled(n.node, size, seed, reshuffle)};
           },
           nb::arg(), nb::arg().none(), nb::arg())
@@ -210,14 +210,12 @@ void add_datasets(nb::module_& m) {
   });
   m.def(
       "dataset_of_random_words",
-      [](std::optional<std::uint64_t> seed, bool rerandomize) {
-        return DatasetHandle{detail::random_words(tensors(1), seed, rerandomize)};
-      },
+      [](Seed seed, bool rerandomize) { return DatasetHandle{detail::random_words(tensors(1), seed, rerandomize)}; },
       nb::arg().none(), nb::arg());
   m.def(
       "dataset_sampled",
-      [](const std::vector<DatasetHandle>& nodes, const std::vector<double>& weights, std::optional<std::uint64_t> seed,
-         bool stop_on_empty, bool rerandomize) {
+      [](const std::vector<DatasetHandle>& nodes, const std::vector<double>& weights, Seed seed, bool stop_on_empty,
+         bool rerandomize) {
         return DatasetHandle{detail::sampled(nodes_of(nodes), weights, seed, stop_on_empty, rerandomize)};
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());

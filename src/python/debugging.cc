@@ -71,9 +71,14 @@ void add_debugging(nb::module_& m) {
   d.def("assert_non_positive", &check<debugging::assert_non_positive>);
   d.def("assert_non_negative", &check<debugging::assert_non_negative>);
   d.def("assert_all_finite", &check<debugging::assert_all_finite>);
-  d.def("assert_near", [](nb::handle x, nb::handle y, double rtol, double atol, const std::string& message) {
-    debugging::assert_near(to_tensor(x.ptr()), to_tensor(y.ptr()), {.rtol = rtol, .atol = atol, .message = message});
-  });
+  d.def(
+      "assert_near",
+      [](nb::handle x, nb::handle y, std::optional<double> rtol, std::optional<double> atol,
+         const std::string& message) {
+        debugging::assert_near(to_tensor(x.ptr()), to_tensor(y.ptr()),
+                               {.rtol = rtol, .atol = atol, .message = message});
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
   d.def("assert_true", [](nb::handle condition, const nb::list& data, const std::string& message) {
     std::vector<Tensor> shown;
     for (const nb::handle item : data) shown.push_back(to_tensor(item.ptr()));

@@ -28,7 +28,7 @@ std::map<std::string, Tensor> tensors_of(const nb::dict& dict) {
 }
 
 datasets::TimeseriesOptions timeseries_options(std::int64_t stride, std::int64_t rate, std::int64_t batch_size,
-                                               bool shuffle, std::optional<std::uint64_t> seed, std::int64_t start,
+                                               bool shuffle, Seed seed, std::int64_t start,
                                                std::optional<std::int64_t> end) {
   return {.sequence_stride = stride,
           .sampling_rate = rate,
@@ -72,8 +72,8 @@ void add_files(nb::module_& m) {
       "image_dataset_from_directory",
       [](const std::string& directory, const std::string& label_mode, const std::vector<std::string>& class_names,
          const std::string& color_mode, std::int64_t batch_size, std::array<std::int64_t, 2> image_size, bool shuffle,
-         std::optional<std::uint64_t> seed, double validation_split, const std::string& subset,
-         const std::string& interpolation, bool follow_links, bool crop, bool pad) {
+         Seed seed, double validation_split, const std::string& subset, const std::string& interpolation,
+         bool follow_links, bool crop, bool pad) {
         const auto found = datasets::image_dataset_from_directory(directory, {.label_mode = label_mode,
                                                                               .class_names = class_names,
                                                                               .color_mode = color_mode,
@@ -94,8 +94,7 @@ void add_files(nb::module_& m) {
   m.def(
       "timeseries_dataset_from_array",
       [](nb::handle data, nb::handle targets, std::int64_t length, std::int64_t stride, std::int64_t rate,
-         std::int64_t batch_size, bool shuffle, std::optional<std::uint64_t> seed, std::int64_t start,
-         std::optional<std::int64_t> end) {
+         std::int64_t batch_size, bool shuffle, Seed seed, std::int64_t start, std::optional<std::int64_t> end) {
         const datasets::TimeseriesOptions options =
             timeseries_options(stride, rate, batch_size, shuffle, seed, start, end);
         const Tensor x = to_tensor(data.ptr());

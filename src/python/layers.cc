@@ -137,7 +137,7 @@ class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
   // What the class that Python's derives from does.
   nb::dict base_train_step(const Batch& batch) { return dict_of(PythonBody::train_step(batch)); }
   nb::dict base_test_step(const Batch& batch) { return dict_of(PythonBody::test_step(batch)); }
-  Tensor base_compute_loss(const Batch& batch, const Nest& y_pred, bool training) {
+  Tensor base_compute_loss(const Batch& batch, const Nest& y_pred, Training training) {
     return PythonBody::compute_loss(batch, y_pred, training);
   }
   nb::dict base_compute_metrics(const Batch& batch, const Nest& y_pred) {
@@ -156,10 +156,10 @@ class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
     const Locked lock;
     return to_nest(method("predict_step")(nb::steal(from_nest(x))).ptr());
   }
-  Tensor compute_loss(const Batch& batch, const Nest& y_pred, bool training) override {
+  Tensor compute_loss(const Batch& batch, const Nest& y_pred, Training training) override {
     if (!has_compute_loss) return PythonBody::compute_loss(batch, y_pred, training);
     const Locked lock;
-    return to_tensor(call_with("_compute_loss", batch, y_pred, training).ptr());
+    return to_tensor(call_with("_compute_loss", batch, y_pred, static_cast<bool>(training)).ptr());
   }
   StepLogs compute_metrics(const Batch& batch, const Nest& y_pred) override {
     if (!has_compute_metrics) return PythonBody::compute_metrics(batch, y_pred);

@@ -115,7 +115,7 @@ BatchSource source_of(const nb::object& iterable, std::int64_t size) {
           return Batch{part(0), part(1), part(2)};
         };
       },
-      size);
+      size < 0 ? std::nullopt : std::optional(size));
 }
 
 using ClassWeight = std::map<std::int64_t, double>;

@@ -73,7 +73,7 @@ constexpr Row kRows[] = {
     {"selu", "Elu with the two constants for which activations keep mean 0 and variance 1 from layer to layer.",
      a::selu, [](Tensor x, const S&) { return selu(std::move(x)); }},
     {"gelu", "x times the probability that a normal number is below x: 0.5 x (1 + erf(x / sqrt(2))).", a::gelu,
-     [](Tensor x, const S& s) { return gelu(std::move(x), s.truth); }, kApproximate},
+     [](Tensor x, const S& s) { return gelu(std::move(x), {.approximate = s.truth}); }, kApproximate},
     {"silu", "x * sigmoid(x).", a::silu, [](Tensor x, const S&) { return silu(std::move(x)); }, {}, {}, "swish"},
     {"relu6", "x limited to the range from 0 to 6.", a::relu6, [](Tensor x, const S&) { return relu6(std::move(x)); }},
     {"leaky_relu",
@@ -282,7 +282,7 @@ Tensor selu(const Tensor& x) { return capstan::selu(x); }
 Tensor celu(const Tensor& x) { return capstan::celu(x); }
 Tensor celu(const Tensor& x, double alpha) { return capstan::celu(x, alpha); }
 Tensor gelu(const Tensor& x) { return capstan::gelu(x); }
-Tensor gelu(const Tensor& x, bool approximate) { return capstan::gelu(x, approximate); }
+Tensor gelu(const Tensor& x, const GeluOptions& options) { return capstan::gelu(x, options); }
 Tensor silu(const Tensor& x) { return capstan::silu(x); }
 Tensor hard_sigmoid(const Tensor& x) { return capstan::hard_sigmoid(x); }
 Tensor hard_silu(const Tensor& x) { return capstan::hard_silu(x); }

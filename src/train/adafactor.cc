@@ -69,7 +69,7 @@ struct AdafactorRule final : Rule<AdafactorRule, AdafactorOptions> {
     }
     const Tensor r = s.slot(0) * b + reduce_mean(square, {-1}) * (1 - b);
     const Tensor c = s.slot(1) * b + reduce_mean(square, {-2}) * (1 - b);
-    const Tensor rows = expand_dims(r / reduce_mean(r, {-1}, true), -1);
+    const Tensor rows = expand_dims(r / reduce_mean(r, {-1}, {.keepdims = true}), -1);
     const Tensor columns = expand_dims(c, -2);
     s.set_slot(0, r);
     s.set_slot(1, c);

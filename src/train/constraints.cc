@@ -70,7 +70,7 @@ namespace {
 
 constexpr double kEpsilon = 1e-7;
 
-Tensor norm_of(const Tensor& w, const Axes& axis) { return sqrt(reduce_sum(square(w), axis, true)); }
+Tensor norm_of(const Tensor& w, const Axes& axis) { return sqrt(reduce_sum(square(w), axis, {.keepdims = true})); }
 
 template <class O>
 constexpr OptionField axis_option() {

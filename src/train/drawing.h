@@ -6,6 +6,7 @@
 
 #include "capstan/initializers.h"
 #include "capstan/ops/random.h"
+#include "capstan/seed.h"
 
 namespace capstan::detail {
 
@@ -13,7 +14,7 @@ namespace capstan::detail {
 // stream. Both are settled when the object is made, so that it always draws the same.
 class Draws {
  public:
-  explicit Draws(std::optional<std::uint64_t> seed) : is_given_(seed.has_value()), key_(seed ? *seed : next_seed()) {}
+  explicit Draws(Seed seed) : is_given_(seed.has_value()), key_(seed ? *seed : next_seed()) {}
 
   Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) const {
     return is_given_ ? random::stateless_uniform(shape, seeds(), minval, maxval, dtype)

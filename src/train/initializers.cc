@@ -118,7 +118,7 @@ struct IdentityBody final : Configured<IdentityBody, InitializerBody, IdentityOp
 struct NormalOptions {
   double mean = 0;
   double stddev = 0.05;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   static std::span<const OptionField> fields() {
     static constexpr OptionField all[] = {option<&NormalOptions::seed>("seed"), option<&NormalOptions::mean>("mean"),
                                           option<&NormalOptions::stddev>("stddev")};
@@ -147,7 +147,7 @@ struct TruncatedNormalBody final : Drawing<TruncatedNormalBody, NormalOptions> {
 struct UniformOptions {
   double minval = -0.05;
   double maxval = 0.05;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   static std::span<const OptionField> fields() {
     using O = UniformOptions;
     static constexpr OptionField all[] = {option<&O::seed>("seed"), option<&O::minval>("minval"),
@@ -173,11 +173,11 @@ Zeros::Zeros() : Initializer(make_configurable<ZerosBody>()) {}
 Ones::Ones() : Initializer(make_configurable<OnesBody>()) {}
 Constant::Constant(double value) : Initializer(make_configurable<ConstantBody>(ConstantOptions{value})) {}
 Identity::Identity(double gain) : Initializer(make_configurable<IdentityBody>(IdentityOptions{gain})) {}
-RandomNormal::RandomNormal(double mean, double stddev, std::optional<std::uint64_t> seed)
+RandomNormal::RandomNormal(double mean, double stddev, Seed seed)
     : Initializer(make_configurable<RandomNormalBody>(NormalOptions{mean, stddev, seed})) {}
-TruncatedNormal::TruncatedNormal(double mean, double stddev, std::optional<std::uint64_t> seed)
+TruncatedNormal::TruncatedNormal(double mean, double stddev, Seed seed)
     : Initializer(make_configurable<TruncatedNormalBody>(NormalOptions{mean, stddev, seed})) {}
-RandomUniform::RandomUniform(double minval, double maxval, std::optional<std::uint64_t> seed)
+RandomUniform::RandomUniform(double minval, double maxval, Seed seed)
     : Initializer(make_configurable<RandomUniformBody>(UniformOptions{minval, maxval, seed})) {}
 
 }  // namespace initializers

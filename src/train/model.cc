@@ -116,7 +116,7 @@ Tensor tensor_of(const std::vector<Tensor>& tensors, std::size_t i) {
 
 }  // namespace
 
-Tensor ModelPart::compute_loss(const Batch& batch, const Nest& y_pred, bool) {
+Tensor ModelPart::compute_loss(const Batch& batch, const Nest& y_pred, Training) {
   Compiled& compiled = *compiled_;
   compiled.resolve(y_pred, output_names(), layer_.name());
   const std::vector<Tensor> predictions = y_pred.tensors();

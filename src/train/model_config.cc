@@ -521,9 +521,7 @@ AttributeValue detail::sequential_config(const Layer& model) {
   config.set("dtype", get_field(DTypePolicy(model.dtype())));
   Values layers;
   std::optional<Shape> built_for;
-  const InputShape& given = its.input_shape.is_given() || its.sublayers.empty()
-                                ? its.input_shape
-                                : LayerState::of(its.sublayers[0]).input_shape;
+  const InputShape& given = sequential_input(its);
   if (given.is_given()) {
     built_for = Shape{-1};
     for (const std::int64_t length : given.shape()) built_for->push_back(length);

@@ -11,6 +11,8 @@
 
 namespace capstan::detail {
 
+struct LayerState;
+
 // Rows of the table of classes.
 const ClassInfo& sequential_class();
 const ClassInfo& functional_class();
@@ -18,5 +20,9 @@ const ClassInfo& functional_class();
 // What Model::get_config() gives for the two.
 AttributeValue sequential_config(const Layer& model);
 AttributeValue functional_config(const Layer& model);
+
+// The shape of the input of one example of a Sequential: its own, or that of the layer that it starts with, which may
+// be a Sequential as well.
+const InputShape& sequential_input(const LayerState& model);
 
 }  // namespace capstan::detail

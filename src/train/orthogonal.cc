@@ -67,7 +67,7 @@ Tensor orthonormal_rows(const Tensor& drawn) {
 
 struct OrthogonalOptions {
   double gain = 1;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   static std::span<const OptionField> fields() {
     static constexpr OptionField all[] = {option<&OrthogonalOptions::seed>("seed"),
                                           option<&OrthogonalOptions::gain>("gain")};
@@ -95,7 +95,7 @@ struct OrthogonalBody final : detail::Drawing<OrthogonalBody, OrthogonalOptions>
 
 }  // namespace
 
-initializers::Orthogonal::Orthogonal(double gain, std::optional<std::uint64_t> seed)
+initializers::Orthogonal::Orthogonal(double gain, Seed seed)
     : Initializer(make_configurable<OrthogonalBody>(OrthogonalOptions{gain, seed})) {}
 
 const ClassInfo& detail::orthogonal_class() { return OrthogonalBody::info(); }

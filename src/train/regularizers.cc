@@ -141,7 +141,7 @@ struct OrthogonalBody final : Configured<OrthogonalBody, RegularizerBody, Orthog
     const std::int64_t n = unit.dim(rows ? 0 : 1);
     const Tensor products =
         rows ? matmul(unit, unit, {.transpose_b = true}) : matmul(unit, unit, {.transpose_a = true});
-    const Tensor between = products * (1 - eye(n, -1, w.dtype()));
+    const Tensor between = products * (1 - eye(n, {}, w.dtype()));
     // A single row makes no pair, and 0 / 0 is no penalty.
     const double pairs = n > 1 ? static_cast<double>(n) * static_cast<double>(n - 1) / 2 : 1;
     return options.factor * 0.5 * reduce_sum(abs(between)) / pairs;

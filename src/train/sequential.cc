@@ -1,5 +1,6 @@
 // Layers one after the other.
 #include <algorithm>
+#include <string_view>
 
 #include "capstan/models.h"
 #include "src/core/check.h"
@@ -13,12 +14,6 @@ namespace capstan {
 using detail::LayerState;
 
 namespace {
-
-// The shape of the input of one example: the model's, or that of its first layer.
-const InputShape& input_of(const LayerState& model) {
-  const bool is_its_own = model.input_shape.is_given() || model.sublayers.empty();
-  return is_its_own ? model.input_shape : LayerState::of(model.sublayers[0]).input_shape;
-}
 
 // The same for any number of examples.
 Shape with_batch(const InputShape& input) {
@@ -37,7 +32,7 @@ class SequentialBody final : public ModelBody {
   Tensor call(const Tensor& x, const CallOptions& options) override {
     const LayerState& state = LayerState::of(*this);
     if (state.sublayers.empty()) return x;
-    const InputShape& due = input_of(state);
+    const InputShape& due = detail::sequential_input(state);
     if (due.is_given() && x.rank() != due.shape().rank() + 1) [[unlikely]] {
       const Tensor fitting = detail::fit_input(x, with_batch(due));
       if (fitting.rank() != x.rank()) return call(fitting, options);
@@ -75,11 +70,20 @@ bool contains(const Layer& layer, const LayerState& part) {
 
 void add_all(const Sequential& model, std::span<const Layer> layers) {
   for (const Layer& layer : layers) model.add(layer);
-  const InputShape& input = input_of(LayerState::of(model));
+  const InputShape& input = detail::sequential_input(LayerState::of(model));
   if (input.is_given()) model.build(with_batch(input));
 }
 
 }  // namespace
+
+const InputShape& detail::sequential_input(const LayerState& model) {
+  const LayerState* part = &model;
+  do {
+    if (part->input_shape.is_given() || part->sublayers.empty()) break;
+    part = &LayerState::of(part->sublayers[0]);
+  } while (part->type_name == std::string_view("Sequential"));
+  return part->input_shape;
+}
 
 Sequential::Sequential() : Sequential(std::initializer_list<Layer>()) {}
 

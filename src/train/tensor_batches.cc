@@ -39,8 +39,7 @@ Batch examples(const Batch& data, std::int64_t begin, std::int64_t end) {
   return changed(data, [&](const Tensor& tensor) { return tensor(slice(begin, end)); });
 }
 
-BatchSource tensor_batches(const char* what, const Batch& data, std::int64_t batch_size,
-                           std::optional<std::uint64_t> seed) {
+BatchSource tensor_batches(const char* what, const Batch& data, std::int64_t batch_size, Seed seed) {
   const std::int64_t count = count_examples(what, data);
   CAPSTAN_CHECK(batch_size >= 1, ValueError, what, ": batch_size must be at least 1, not ", batch_size);
   const std::int64_t step = std::min(batch_size, std::max<std::int64_t>(count, 1));  // Sums of it do not overflow.

@@ -119,8 +119,7 @@ void pass_over(std::int64_t epochs, const BatchSource& batches, std::optional<st
 }
 
 std::optional<std::int64_t> known_steps(const BatchSource& batches, std::optional<std::int64_t> steps) {
-  if (steps) return steps;
-  return batches.size() >= 0 ? std::optional(batches.size()) : std::nullopt;
+  return steps ? steps : batches.size();
 }
 
 }  // namespace
@@ -316,7 +315,7 @@ History Model::fit(const Nest& x, const Nest& y, const FitOptions& given) const 
     options.validation_data.emplace(rest.x, rest.y, rest.sample_weight);
     data = detail::examples(data, 0, split);
   }
-  const std::optional<std::uint64_t> seed = options.shuffle ? std::optional(order_seed()) : std::nullopt;
+  const Seed seed = options.shuffle ? std::optional(order_seed()) : std::nullopt;
   return Trainer::fit(*this, detail::tensor_batches("fit", data, options.batch_size, seed), options);
 }
 

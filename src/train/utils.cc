@@ -35,7 +35,7 @@ Tensor to_categorical(const Tensor& given, std::int64_t num_classes, DType dtype
 }
 
 Tensor utils::normalize(const Tensor& x, int axis, int order) {
-  const Tensor length = norm(x, order, axis, true);
+  const Tensor length = norm(x, order, axis, {.keepdims = true});
   return x / where(equal(length, 0.0), 1.0, length);
 }
 

@@ -162,17 +162,17 @@ std::span<const OptionField> FanOptions::fields() {
 
 VarianceScaling::VarianceScaling(const VarianceScalingOptions& options)
     : Initializer(make_configurable<VarianceScalingBody>(options)) {}
-GlorotUniform::GlorotUniform(std::optional<std::uint64_t> seed) : GlorotUniform(FanOptions{seed}) {}
+GlorotUniform::GlorotUniform(Seed seed) : GlorotUniform(FanOptions{seed}) {}
 GlorotUniform::GlorotUniform(const FanOptions& options) : Initializer(make_configurable<GlorotUniformBody>(options)) {}
-GlorotNormal::GlorotNormal(std::optional<std::uint64_t> seed) : GlorotNormal(FanOptions{seed}) {}
+GlorotNormal::GlorotNormal(Seed seed) : GlorotNormal(FanOptions{seed}) {}
 GlorotNormal::GlorotNormal(const FanOptions& options) : Initializer(make_configurable<GlorotNormalBody>(options)) {}
-HeUniform::HeUniform(std::optional<std::uint64_t> seed) : HeUniform(FanOptions{seed}) {}
+HeUniform::HeUniform(Seed seed) : HeUniform(FanOptions{seed}) {}
 HeUniform::HeUniform(const FanOptions& options) : Initializer(make_configurable<HeUniformBody>(options)) {}
-HeNormal::HeNormal(std::optional<std::uint64_t> seed) : HeNormal(FanOptions{seed}) {}
+HeNormal::HeNormal(Seed seed) : HeNormal(FanOptions{seed}) {}
 HeNormal::HeNormal(const FanOptions& options) : Initializer(make_configurable<HeNormalBody>(options)) {}
-LecunUniform::LecunUniform(std::optional<std::uint64_t> seed) : LecunUniform(FanOptions{seed}) {}
+LecunUniform::LecunUniform(Seed seed) : LecunUniform(FanOptions{seed}) {}
 LecunUniform::LecunUniform(const FanOptions& options) : Initializer(make_configurable<LecunUniformBody>(options)) {}
-LecunNormal::LecunNormal(std::optional<std::uint64_t> seed) : LecunNormal(FanOptions{seed}) {}
+LecunNormal::LecunNormal(Seed seed) : LecunNormal(FanOptions{seed}) {}
 LecunNormal::LecunNormal(const FanOptions& options) : Initializer(make_configurable<LecunNormalBody>(options)) {}
 
 }  // namespace initializers

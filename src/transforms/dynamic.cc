@@ -53,12 +53,13 @@ TensorList while_loop(const ListFunction& condition, const ListFunction& body, T
   return capstan::while_loop(holds, of_list(body), std::move(variables), {.maximum_iterations = maximum_iterations});
 }
 
-TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial, bool reverse) {
-  return carry(detail::RowKind::kScan, f, elements, std::move(initial), reverse);
+TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial, const ReverseOptions& options) {
+  return carry(detail::RowKind::kScan, f, elements, std::move(initial), options.reverse);
 }
 
-TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial, bool reverse) {
-  return carry(reverse ? detail::RowKind::kFoldr : detail::RowKind::kFoldl, f, elements, std::move(initial), reverse);
+TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial, const ReverseOptions& options) {
+  return carry(options.reverse ? detail::RowKind::kFoldr : detail::RowKind::kFoldl, f, elements, std::move(initial),
+               options.reverse);
 }
 
 TensorList map_fn(const ListFunction& f, const TensorList& elements) { return capstan::map_fn(of_list(f), elements); }

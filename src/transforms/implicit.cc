@@ -72,12 +72,14 @@ struct Linearized {
 class Iterated : public Equation {
  public:
   Iterated(EquationKind kind, const ImplicitOptions& options)
-      : Equation(kind, {options.tolerance, static_cast<double>(options.max_iterations)}), options_(options) {}
+      : Equation(kind, {options.tolerance.value_or(-1), static_cast<double>(options.max_iterations)}),
+        options_(options) {
+    CAPSTAN_CHECK(!options.tolerance || *options.tolerance >= 0, ValueError, name(),
+                  ": tolerance must not be negative, it is ", *options.tolerance);
+  }
 
  protected:
-  double tolerance(DType dtype) const {
-    return options_.tolerance >= 0 ? options_.tolerance : dtype == DType::kFloat64 ? 1e-13 : 1e-6;
-  }
+  double tolerance(DType dtype) const { return options_.tolerance.value_or(dtype == DType::kFloat64 ? 1e-13 : 1e-6); }
   const ImplicitOptions options_;
 };
 
@@ -113,7 +115,7 @@ class FixedPoint final : public Iterated {
 
 // What solves the linear equations of a step.
 Tensor solved(const Tensor& matrix, const Tensor& right, bool transposed) {
-  return with_errors_of("root", [&] { return solve(matrix, right, transposed); });
+  return with_errors_of("root", [&] { return solve(matrix, right, {.adjoint = transposed}); });
 }
 
 class Root final : public Iterated {

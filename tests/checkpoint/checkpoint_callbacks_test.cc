@@ -14,6 +14,7 @@
 namespace capstan {
 namespace {
 
+using io::files_of;
 using io::TemporaryDirectory;
 using testing::message_of;
 
@@ -21,12 +22,6 @@ Sequential small_model() {
   Sequential model({layers::Dense(1, {.input_shape = {2}})});
   model.compile({.optimizer = "sgd", .loss = "mse"});
   return model;
-}
-
-std::set<std::string> files_of(const std::string& directory) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) names.insert(entry.path().filename());
-  return names;
 }
 
 void fit(const Model& model, const Callback& callback, std::int64_t epochs) {

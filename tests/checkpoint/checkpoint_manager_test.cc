@@ -15,14 +15,9 @@
 namespace capstan {
 namespace {
 
+using io::files_of;
 using io::TemporaryDirectory;
 using testing::message_of;
-
-std::set<std::string> files_of(const std::string& directory) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) names.insert(entry.path().filename());
-  return names;
-}
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);

@@ -21,6 +21,7 @@ namespace capstan {
 namespace {
 
 using io::TemporaryDirectory;
+using testing::contains;
 using testing::message_of;
 
 std::string content_of(const std::string& path) {
@@ -29,8 +30,6 @@ std::string content_of(const std::string& path) {
   out << file.rdbuf();
   return out.str();
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Checkpoint, GivesEveryDTypeBackAndIsAligned) {
   std::vector<std::pair<std::string, State>> objects;

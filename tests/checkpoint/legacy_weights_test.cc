@@ -13,12 +13,11 @@
 namespace capstan {
 namespace {
 
+using testing::contains;
 using testing::Json;
 using testing::message_of;
 using testing::sample_path;
 using testing::tensor_from_json;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(LegacyWeights, AreThoseOfAWholeModel) {
   for (const Json& sample : testing::samples_of("models")) {

@@ -20,6 +20,7 @@ namespace capstan {
 namespace {
 
 using io::TemporaryDirectory;
+using testing::contains;
 using testing::Json;
 using testing::message_of;
 using testing::same_bits;
@@ -28,8 +29,6 @@ using testing::tensor_from_json;
 using testing::Training;
 
 constexpr const char kValueKey[] = "/.ATTRIBUTES/VARIABLE_VALUE";
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Json sample_of(const std::string& file) {
   for (Json& sample : testing::samples_of("checkpoints")) {

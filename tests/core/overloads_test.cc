@@ -37,6 +37,30 @@ static_assert(!TakesTruthForAxes<Tensor>);
 static_assert(!std::is_constructible_v<Axes, bool> && !std::is_constructible_v<Shape, std::string>);
 static_assert(!std::is_constructible_v<Index, bool>);
 
+// --- Nor are they options, and options are no other argument ---
+
+template <class T>
+concept TakesBareTruth = requires(T x) {
+  reduce_sum(x, 0, true);
+}
+|| requires(T x) { cumsum(x, 0, true); }
+|| requires(T x) { transpose(x, {}, true); }
+|| requires(T x) { gelu(x, true); }
+|| requires(T x) { solve(x, x, true); }
+|| requires(T x) { norm(x, 2, {}, true); };
+static_assert(!TakesBareTruth<Tensor>);
+template <class T>
+concept TakesOptionsTooEarly = requires(T x) {
+  cumsum(x, {.reverse = true});
+}
+|| requires(T x) { transpose(x, {.conjugate = true}); }
+|| requires(T x) { moments(x, {.keepdims = true}); }
+|| requires(T x) { norm(x, {.keepdims = true}); }
+|| requires(T x) { norm(x, 2, {.keepdims = true}); }
+|| requires(T x) { percentile(x, 50.0, {.keepdims = true}); }
+|| requires(T x) { lstsq(x, {.fast = false}); };
+static_assert(!TakesOptionsTooEarly<Tensor>);
+
 TEST(Reductions, TakeOptions) {
   const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}});
   EXPECT_EQ(reduce_sum(x, {.keepdims = true}).shape(), (Shape{1, 1}));
@@ -48,6 +72,9 @@ TEST(Reductions, TakeOptions) {
   EXPECT_EQ(reduce_sum(x, {0, 1}).item<float>(), 10) << "two axes, not an axis and keepdims";
   EXPECT_EQ(reduce_sum(x, {0}).to_vector<float>(), (std::vector<float>{4, 6}));
   EXPECT_EQ(reduce_sum(x, ReduceOptions{.axis = 1}).to_vector<float>(), (std::vector<float>{3, 7}));
+  EXPECT_EQ(reduce_sum(x, 0, {.keepdims = true}).shape(), (Shape{1, 2}));
+  EXPECT_EQ(reduce_sum(x, {0, -1}, {.keepdims = true}).shape(), (Shape{1, 1}));
+  EXPECT_EQ(reduce_sum(x, {}, {.keepdims = true}).shape(), (Shape{1, 1}));
   EXPECT_EQ(reduce_sum(2.0 * x, {.axis = 1}).to_vector<float>(), (std::vector<float>{6, 14}));
   EXPECT_EQ(reduce_sum(Variable(x), {.axis = 1}).to_vector<float>(), (std::vector<float>{3, 7}));
 }

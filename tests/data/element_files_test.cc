@@ -26,7 +26,7 @@ using testing::message_of;
 using testing::rest_of;
 using testing::Words;
 
-std::int64_t square(std::int64_t x) { return x * x; }
+std::int64_t squared(std::int64_t x) { return x * x; }
 
 class ElementFiles : public ::testing::Test {
  protected:
@@ -87,7 +87,7 @@ TEST_F(ElementFiles, AreReadAfterTheFirstWholePass) {
     ++calls;
     return x * x;
   };
-  const Words want = elements_of(range(5).map(square));
+  const Words want = elements_of(range(5).map(squared));
   const auto cached = range(5).map(counted).cache(path());
   EXPECT_EQ(cached.size(), 5);
   cached.begin();  // which reads nothing
@@ -151,8 +151,8 @@ TEST_F(ElementFiles, AreNotMadeByPassesWithErrors) {
 
 TEST_F(ElementFiles, OfSnapshotsLieInAFolder) {
   const std::string folder = path("a/b");
-  const auto snapshot = range(4).map(square).snapshot(folder, {.key = "squares-1"});
-  EXPECT_EQ(elements_of(snapshot), elements_of(range(4).map(square)));
+  const auto snapshot = range(4).map(squared).snapshot(folder, {.key = "squares-1"});
+  EXPECT_EQ(elements_of(snapshot), elements_of(range(4).map(squared)));
   EXPECT_TRUE(fs::exists(folder + "/squares-1.elements"));
   EXPECT_EQ(elements_of(range(9).snapshot(folder, {.key = "squares-1"})), elements_of(snapshot));
   EXPECT_EQ(elements_of(range(9).snapshot(folder)).size(), 9U);
@@ -168,7 +168,7 @@ TEST_F(ElementFiles, OfSnapshotsLieInAFolder) {
 TEST_F(ElementFiles, HavePositionsAtEveryElement) {
   int number = 0;
   const auto make = [&](const std::string& name) {
-    return range(5).shuffle(5, {.seed = 1}).map(square).cache(path(name)).repeat(3);
+    return range(5).shuffle(5, {.seed = 1}).map(squared).cache(path(name)).repeat(3);
   };
   const std::size_t count = elements_of(make("count")).size();
   ASSERT_EQ(count, 15U);

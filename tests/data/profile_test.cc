@@ -13,7 +13,7 @@ namespace {
 
 using datasets::range;
 
-std::int64_t slow(std::int64_t x) {
+std::int64_t slow_identity(std::int64_t x) {
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   return x;
 }
@@ -31,7 +31,7 @@ Profile profile_of(const D& dataset) {
 }
 
 TEST(ProfileOfDatasets, ShowsTheStageThatTakesTheTime) {
-  const Profile found = profile_of(range(8).map(slow).batch(2).map([](const Tensor& x) { return x + 1; }));
+  const Profile found = profile_of(range(8).map(slow_identity).batch(2).map([](const Tensor& x) { return x + 1; }));
   // Those of 8 numbers, of 4 batches, and the end of each.
   EXPECT_EQ(row(found, "stage", "range").count, 9);
   EXPECT_EQ(row(found, "stage", "map").count, 14);
@@ -44,17 +44,17 @@ TEST(ProfileOfDatasets, ShowsTheStageThatTakesTheTime) {
 }
 
 TEST(ProfileOfDatasets, ShowsWhereAPipelineWaits) {
-  const Profile ahead = profile_of(range(8).map(slow).prefetch(2));
+  const Profile ahead = profile_of(range(8).map(slow_identity).prefetch(2));
   EXPECT_GE(row(ahead, "wait", "prefetch").self_seconds, 0.008);
   EXPECT_LE(row(ahead, "wait", "prefetch").count, 9);
   EXPECT_EQ(row(ahead, "stage", "prefetch").count, 9);
-  const Profile mapped = profile_of(range(8).map(slow, {.num_parallel_calls = 2}));
+  const Profile mapped = profile_of(range(8).map(slow_identity, {.num_parallel_calls = 2}));
   EXPECT_GE(row(mapped, "wait", "map").count, 1);
   EXPECT_EQ(row(mapped, "call", "map").count, 8);
   EXPECT_GE(row(mapped, "call", "map").self_seconds, 0.016);
-  const Profile batched = profile_of(range(8).map(slow).batch(2, {.num_parallel_calls = 2}));
+  const Profile batched = profile_of(range(8).map(slow_identity).batch(2, {.num_parallel_calls = 2}));
   EXPECT_EQ(row(batched, "call", "batch").count, 4);
-  const auto open = [](std::int64_t x) { return range(x, x + 2).map(slow); };
+  const auto open = [](std::int64_t x) { return range(x, x + 2).map(slow_identity); };
   const Profile mixed = profile_of(range(4).interleave(open, {.cycle_length = 2, .num_parallel_calls = 2}));
   EXPECT_GE(row(mixed, "wait", "interleave").count, 1);
   EXPECT_EQ(row(mixed, "stage", "interleave").count, 9);

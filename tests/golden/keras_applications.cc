@@ -10,7 +10,7 @@ namespace {
 using applications::ApplicationOptions;
 
 // `fill` of the frameworks' peers: scale * (2 frac(43758.5453 sin(12.9898 i + 78.233 seed)) - 1), as float32.
-Tensor fill(const Shape& shape, double seed, double scale) {
+Tensor values_of_formula(const Shape& shape, double seed, double scale) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double z = 43758.5453 * std::sin(12.9898 * static_cast<double>(i) + 78.233 * seed);
@@ -22,15 +22,15 @@ Tensor fill(const Shape& shape, double seed, double scale) {
 // The value of weight number i, or nothing for one that stays as the model makes it.
 Tensor weight_value(const std::string& path, const Shape& shape, double i) {
   const std::string name = path.substr(path.rfind('/') + 1);
-  if (name == "gamma") return 1.0 + fill(shape, i + 1, 0.1);
-  if (name == "beta" || name == "bias" || name == "moving_mean") return fill(shape, i + 1, 0.1);
-  if (name == "moving_variance") return 1.0 + fill(shape, i + 1, 0.3);
+  if (name == "gamma") return 1.0 + values_of_formula(shape, i + 1, 0.1);
+  if (name == "beta" || name == "bias" || name == "moving_mean") return values_of_formula(shape, i + 1, 0.1);
+  if (name == "moving_variance") return 1.0 + values_of_formula(shape, i + 1, 0.3);
   if (name.find("kernel") == std::string::npos) return {};
   const bool is_depthwise =
       name.find("depthwise") != std::string::npos || (shape.rank() == 4 && shape[3] == 1 && shape[2] > 3);
   double fan_in = 1;
   for (int axis = 0; axis < (is_depthwise ? 2 : shape.rank() - 1); ++axis) fan_in *= static_cast<double>(shape[axis]);
-  return fill(shape, i + 1, std::sqrt(6 / fan_in));
+  return values_of_formula(shape, i + 1, std::sqrt(6 / fan_in));
 }
 
 struct Network {
@@ -87,7 +87,7 @@ void set_weights(const Model& model, const Json& weights) {
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_applications_case(const Json&, const Json& one) {
   const Network& network = kNetworks.at(one.at("model"));
   const Model model = network.make(options_of(one.at("options")));
   EXPECT_EQ(model.count_params(), one.at("parameters").get<std::int64_t>());
@@ -96,7 +96,7 @@ void run_case(const Json&, const Json& one) {
   for (const Json& layer : one.at("layers")) probes.push_back(model.output_of(layer[0]).tensor());
   probes.push_back(model.outputs().tensor());
   const Model probe(model.inputs(), Nest(probes));
-  const Tensor images = 127.5 + fill({2, 96, 96, 3}, 99, 127.5);
+  const Tensor images = 127.5 + values_of_formula({2, 96, 96, 3}, 99, 127.5);
   const std::vector<Tensor> found = probe(Nest(applications::preprocess_input(network.module, images))).tensors();
   ASSERT_EQ(found.size(), probes.size());
   for (std::size_t i = 0; i + 1 < found.size(); ++i) {
@@ -117,7 +117,7 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-const KerasFile applications_file("applications", run_case,
+const KerasFile applications_file("applications", run_applications_case,
                                   {"model", "options", "parameters", "weights", "layers", "output", "output_is"});
 
 }  // namespace

@@ -176,7 +176,7 @@ void run_model_checkpoint(const Json& one) {
   EXPECT_EQ(files, expected);
 }
 
-void run_case(const Json&, const Json& one) {
+void run_callbacks_case(const Json&, const Json& one) {
   const std::string name = one.at("name");
   if (name.starts_with("hooks/")) return run_hooks(one);
   if (name.starts_with("CSVLogger/")) return run_csv(one);
@@ -184,7 +184,7 @@ void run_case(const Json&, const Json& one) {
   run_values(one);
 }
 
-const KerasFile callbacks_file("callbacks", run_case,
+const KerasFile callbacks_file("callbacks", run_callbacks_case,
                                {"callback", "compile", "events", "final_weight", "fit", "logs", "options", "params",
                                 "rows", "schedule", "text", "val_loss", "validation_rows", "files"},
                                {});

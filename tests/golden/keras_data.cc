@@ -318,7 +318,7 @@ struct ProcessSeed {
   std::optional<std::uint64_t> before;
 };
 
-void run_case(const Json&, const Json& one) {
+void run_data_case(const Json&, const Json& one) {
   const ProcessSeed seed(one);
   const std::string name = one.at("name");
   if (name.starts_with("cache_calls/")) {
@@ -357,7 +357,7 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-const KerasFile data_file("data", run_case,
+const KerasFile data_file("data", run_data_case,
                           {"cardinality", "count", "events", "global_seed", "passes", "pipeline", "sum", "windows"},
                           {{"batch/parallel", "batches are made ahead by prefetch, not by several threads"},
                            {"cache_calls/partial_then_full",

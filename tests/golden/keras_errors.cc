@@ -23,7 +23,7 @@ void call(const Layer& layer, const Json& shapes, const std::string& style) {
 }
 
 // An object of a class of Keras.
-void make(const std::string& path, const Json& config) {
+void make_object(const std::string& path, const Json& config) {
   const std::size_t dot = path.rfind('.');
   const std::string module = path.substr(0, dot), name = path.substr(dot + 1);
   if (module == "optimizers") {
@@ -295,7 +295,7 @@ void run(const std::string& name, const Json& what) {
     const Layer layer = make_layer(what.at("layer"), what.at("config"), "float32", "");
     for (const Json& shapes : what.at("calls")) call(layer, shapes, what.at("style"));
   } else if (what.contains("object")) {
-    make(what.at("object"), what.at("config"));
+    make_object(what.at("object"), what.at("config"));
   } else if (kPrograms.contains(name)) {
     kPrograms.at(name)();
   } else if (kNoPrograms.contains(name)) {
@@ -305,7 +305,7 @@ void run(const std::string& name, const Json& what) {
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_errors_case(const Json&, const Json& one) {
   const std::string name = one.at("name");
   std::string message;
   try {
@@ -329,7 +329,7 @@ std::map<std::string, std::string> lacking() {
   return all;
 }
 
-const KerasFile errors_file("errors", run_case, {"do", "exception", "reason"}, lacking());
+const KerasFile errors_file("errors", run_errors_case, {"do", "exception", "reason"}, lacking());
 
 }  // namespace
 }  // namespace capstan::testing

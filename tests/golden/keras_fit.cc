@@ -6,7 +6,7 @@ namespace {
 
 constexpr Tolerance kAfterTraining = {1e-4, 1e-4};
 
-void expect_numbers(const Logs& got, const Json& want, const std::string& what) {
+void expect_logs(const Logs& got, const Json& want, const std::string& what) {
   EXPECT_EQ(got.size(), want.size()) << what;
   for (const auto& [name, value] : want.items()) {
     const auto found = got.find(name);
@@ -79,14 +79,14 @@ void run_on_batch(const Model& model, const Json& one, const Nest& x, const Nest
       return nest.has_value() ? Nest(nest.tensor()(slice(begin, std::min(count, begin + size)))) : Nest();
     };
     const OnBatchOptions options{.sample_weight = rows(weight)};
-    expect_numbers(model.train_on_batch(rows(x), rows(y), options), step.at("train_on_batch"), "train_on_batch");
-    expect_numbers(model.test_on_batch(rows(x), rows(y), options), step.at("test_on_batch"), "test_on_batch");
+    expect_logs(model.train_on_batch(rows(x), rows(y), options), step.at("train_on_batch"), "train_on_batch");
+    expect_logs(model.test_on_batch(rows(x), rows(y), options), step.at("test_on_batch"), "test_on_batch");
     expect_nest(model.predict_on_batch(rows(x)), step.at("predict_on_batch"), "predict_on_batch");
     begin = (begin + size) % count;
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_fit_case(const Json&, const Json& one) {
   const Model model = make_model(one.at("model"));
   set_weights(model, one.at("initial_weights"));
   for (const Json& frozen : one.value("frozen", Json::array())) model.get_layer(frozen.get<int>()).set_trainable(false);
@@ -122,7 +122,7 @@ void run_case(const Json&, const Json& one) {
       logs[name] = value;
       list.push_back(value);
     }
-    expect_numbers(logs, one["evaluate_dict"], "evaluate");
+    expect_logs(logs, one["evaluate_dict"], "evaluate");
     // Keras lists a metric twice that has a weighted twin.
     if (one["evaluate"].is_array() && !one.at("compile").contains("weighted_metrics")) {
       const std::vector<double> want = one["evaluate"];
@@ -135,11 +135,12 @@ void run_case(const Json&, const Json& one) {
   if (one.contains("predict")) expect_nest(model.predict(x), one["predict"], "predict");
 }
 
-const KerasFile fit_file("fit", run_case, {"batch",         "compile",         "epochs_run", "evaluate",
-                                           "evaluate_dict", "final_weights",   "fit",        "history",
-                                           "history_order", "initial_weights", "iterations", "model",
-                                           "predict",       "sample_weight",   "steps",      "validation_sample_weight",
-                                           "validation_x",  "validation_y",    "x",          "y"});
+const KerasFile fit_file("fit", run_fit_case,
+                         {"batch",         "compile",         "epochs_run", "evaluate",
+                          "evaluate_dict", "final_weights",   "fit",        "history",
+                          "history_order", "initial_weights", "iterations", "model",
+                          "predict",       "sample_weight",   "steps",      "validation_sample_weight",
+                          "validation_x",  "validation_y",    "x",          "y"});
 
 }  // namespace
 }  // namespace capstan::testing

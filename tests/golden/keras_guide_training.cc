@@ -15,7 +15,7 @@ namespace capstan::testing {
 
 namespace {
 
-double tolerance_of(const Json& one) { return one.value("tolerance", 1e-4); }
+double guide_tolerance(const Json& one) { return one.value("tolerance", 1e-4); }
 Tolerance both(double tolerance) { return {tolerance, tolerance}; }
 
 Nest validation_part(const Json& one, const char* name) {
@@ -112,7 +112,7 @@ void expect_csv(const Json& one, const std::string& path) {
       if (want[c].is_string()) {
         EXPECT_EQ(cell, want[c].get<std::string>());
       } else {
-        EXPECT_NEAR(std::stod(cell), want[c].get<double>(), tolerance_of(one)) << "row " << r << ", cell " << c;
+        EXPECT_NEAR(std::stod(cell), want[c].get<double>(), guide_tolerance(one)) << "row " << r << ", cell " << c;
       }
     }
   }
@@ -128,7 +128,7 @@ void expect_files(const Json& one, const std::filesystem::path& folder, const Mo
     model.load_weights(entry.path().string());
     const std::vector<Tensor> got = model.get_weights();
     ASSERT_EQ(got.size(), want.size()) << name;
-    for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], want[i], name, both(tolerance_of(one)));
+    for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], want[i], name, both(guide_tolerance(one)));
     ++count;
   }
   EXPECT_EQ(count, one.at("files").size());
@@ -146,7 +146,7 @@ void expect_events(const Json& one, const std::filesystem::path& folder) {
       EXPECT_EQ(got[i].plugin, events[i].at("plugin").get<std::string>());
       EXPECT_EQ(got[i].step, events[i].at("step").get<std::int64_t>()) << got[i].tag;
       if (events[i].contains("value")) {
-        expect_numbers(got[i].numbers, Json::array({events[i]["value"]}), std::max(1e-6, tolerance_of(one)),
+        expect_numbers(got[i].numbers, Json::array({events[i]["value"]}), std::max(1e-6, guide_tolerance(one)),
                        got[i].tag);
       }
       if (events[i].contains("shape")) {
@@ -164,7 +164,7 @@ void expect_state(const Json& one, const Callback& callback, const History& hist
   EXPECT_EQ(stopping.best_epoch(), state.at("best_epoch").get<std::int64_t>());
   const std::vector<double>& values = history[one.at("callback").at("options").at("monitor").get<std::string>()];
   EXPECT_NEAR(values.at(static_cast<std::size_t>(stopping.best_epoch())), state.at("best").get<double>(),
-              tolerance_of(one));
+              guide_tolerance(one));
   EXPECT_EQ(history.epoch.back() - stopping.best_epoch(), state.at("wait").get<std::int64_t>());
 }
 
@@ -193,7 +193,7 @@ void expect_history(const History& got, const Json& one) {
   for (const auto& [name, values] : got.history) {
     names.push_back(name);
     ASSERT_TRUE(one.at("history").contains(name)) << name;
-    expect_numbers(values, one["history"][name], tolerance_of(one), name);
+    expect_numbers(values, one["history"][name], guide_tolerance(one), name);
   }
   EXPECT_EQ(names.size(), one.at("history").size());
   if (one.contains("history_order")) {
@@ -254,11 +254,11 @@ void run_guide_callback(const Json& one) {
       ASSERT_EQ(look->weights[e].size(), epochs[e].size());
       for (std::size_t i = 0; i < epochs[e].size(); ++i) {
         const Json& value = epochs[e][i].contains("value") ? epochs[e][i]["value"] : epochs[e][i];
-        expect_close(look->weights[e][i], value, shown, both(tolerance_of(one)));
+        expect_close(look->weights[e][i], value, shown, both(guide_tolerance(one)));
       }
     }
   }
-  if (one.contains("final_weights")) expect_weights(model, one["final_weights"], shown, both(tolerance_of(one)));
+  if (one.contains("final_weights")) expect_weights(model, one["final_weights"], shown, both(guide_tolerance(one)));
   if (one.contains("csv_rows")) expect_csv(one, (folder / "log.csv").string());
   if (one.contains("files")) expect_files(one, folder, model);
   if (one.contains("events")) expect_events(one, folder);
@@ -266,7 +266,7 @@ void run_guide_callback(const Json& one) {
 }
 
 void run_guide_loop(const Json& one) {
-  const double tolerance = tolerance_of(one);
+  const double tolerance = guide_tolerance(one);
   const Model model = make_model(one.at("model"), one.at("dtype"), "model");
   set_weights(model, one.at("initial_weights"));
   const optimizers::SGD optimizer({.learning_rate = 0.125});
@@ -361,7 +361,7 @@ class OwnLoss : public ModelBody {
  public:
   explicit OwnLoss(const Model& model) : inner(model) {}
   Tensor call(const Tensor& x, const CallOptions& options) override { return inner(x, options); }
-  Tensor compute_loss(const Batch& batch, const Nest& y_pred, bool) override {
+  Tensor compute_loss(const Batch& batch, const Nest& y_pred, Training) override {
     const Tensor predicted = y_pred.tensor();
     return reduce_mean(square(batch.y.tensor() - predicted)) + 0.25 * reduce_mean(abs(predicted));
   }
@@ -386,11 +386,11 @@ void run_guide_train_step(const Json& one) {
   // The metric of the loss stands behind the others where a step of one's own updates it last.
   if (is_halved) unordered.erase("history_order");
   expect_history(history, unordered);
-  expect_weights(inner, one.at("final_weights"), "after fit", both(tolerance_of(one)));
+  expect_weights(inner, one.at("final_weights"), "after fit", both(guide_tolerance(one)));
   const Evaluation found =
       model.evaluate(x, y, {.batch_size = options.batch_size, .sample_weight = options.sample_weight});
   expect_numbers({found.loss, found["mae"]}, {one.at("evaluate").at("loss"), one["evaluate"].at("mae")},
-                 tolerance_of(one), "evaluate");
+                 guide_tolerance(one), "evaluate");
 }
 
 namespace {
@@ -471,9 +471,9 @@ void run_phases(const Json& one) {
     EXPECT_EQ(phase.at("fit").at("batch_size"), 4);
     const History history = fit(model, one, phase["fit"].at("epochs"));
     Json with_tolerance = phase;
-    with_tolerance["tolerance"] = tolerance_of(one);
+    with_tolerance["tolerance"] = guide_tolerance(one);
     expect_history(history, with_tolerance);
-    expect_weights(model, phase.at("weights_after"), what, both(tolerance_of(one)));
+    expect_weights(model, phase.at("weights_after"), what, both(guide_tolerance(one)));
   }
 }
 
@@ -496,7 +496,7 @@ void run_frozen(const Json& one) {
     EXPECT_EQ(is_unchanged, one.at("unchanged_by_last_fit").at(weight.path()).get<bool>()) << weight.path();
     ++i;
   }
-  expect_weights(model, one.at("final_weights"), "after fit", both(tolerance_of(one)));
+  expect_weights(model, one.at("final_weights"), "after fit", both(guide_tolerance(one)));
 }
 
 }  // namespace
@@ -518,13 +518,13 @@ void run_guide_transfer(const Json& one) {
   EXPECT_EQ(got.size(), one.at("outputs_of_every_layer").size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     const std::string layer = model.layers()[i].name();
-    expect_close(got[i], one["outputs_of_every_layer"].at(layer), layer, both(tolerance_of(one)));
+    expect_close(got[i], one["outputs_of_every_layer"].at(layer), layer, both(guide_tolerance(one)));
   }
   const layers::Dense last(2, {.kernel_initializer = "ones", .name = "new", .dtype = dtype});
   std::vector<Layer> layers(model.layers().begin(), model.layers().end() - 1);
   layers.push_back(last);
   const Sequential cut(layers, "cut");
-  expect_close(cut(x), one.at("without_last_layer_then_sum"), "cut", both(tolerance_of(one)));
+  expect_close(cut(x), one.at("without_last_layer_then_sum"), "cut", both(guide_tolerance(one)));
   EXPECT_EQ(paths_of(cut.weights()), one.at("paths_in_new_model").get<std::vector<std::string>>());
 }
 

@@ -9,7 +9,7 @@ constexpr const char* kBuilt =
     "layers without weights are built by their first call; lengths of batches are shown as open";
 constexpr const char* kStreams = "streams of random numbers are our own";
 
-void run_case(const Json& file, const Json& one) {
+void run_guides_case(const Json& file, const Json& one) {
   const std::string topic = one.at("topic");
   if (topic == "progress") return run_guide_progress(file, one);
   if (topic == "seeds") throw Lacking{kStreams};
@@ -26,7 +26,7 @@ void run_case(const Json& file, const Json& one) {
   throw Lacking{"an unknown topic"};
 }
 
-const KerasFile guides_file("guides", run_case,
+const KerasFile guides_file("guides", run_guides_case,
                             {"after",
                              "arguments",
                              "batch_size",

@@ -13,7 +13,7 @@ double largest(const Tensor& x) { return reduce_max(abs(cast(x, float64))).item<
 void expect_gram(const Tensor& value, const std::string& side, double diagonal) {
   const Tensor w = cast(reshape(value, {-1, value.dim(-1)}), float64);
   const Tensor gram = side == "columns" ? matmul(w, w, {.transpose_a = true}) : matmul(w, w, {.transpose_b = true});
-  EXPECT_LT(largest(gram - diagonal * eye(gram.dim(0), -1, float64)), 1e-6);
+  EXPECT_LT(largest(gram - diagonal * eye(gram.dim(0), {}, float64)), 1e-6);
 }
 
 // Weights of layers with several inputs, drawn by GlorotUniform: the limits by path.
@@ -64,7 +64,7 @@ void run_layer(const Json& one) {
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_initializers_case(const Json&, const Json& one) {
   if (one.contains("layer")) return run_layer(one);
   const Initializer initializer = make_initializer(one.at("initializer"), one.at("config"), 20);
   const auto dims = one.at("shape").get<std::vector<std::int64_t>>();
@@ -98,7 +98,7 @@ void run_case(const Json&, const Json& one) {
 
 // What is measured is one example of draws; bounds and variance follow from "fans"; "property" says in words what
 // expect_gram does.
-const KerasFile initializers_file("initializers", run_case,
+const KerasFile initializers_file("initializers", run_initializers_case,
                                   {"bounds", "config", "fans", "glorot_limits", "gram_diagonal", "gram_side",
                                    "initializer", "input_shape", "layer", "mean", "measured",
                                    "measured_largest_absolute", "property",
@@ -109,8 +109,8 @@ const KerasFile initializers_file("initializers", run_case,
 // it is max(x - t, 0), and its sum is 1.
 void expect_projection(const Tensor& x, const Tensor& y) {
   const Tensor is_inside = cast(greater(y, 0), x.dtype());
-  const Tensor inside = reduce_sum(is_inside, -1, true);
-  const Tensor t = reduce_sum((x - y) * is_inside, -1, true) / inside;
+  const Tensor inside = reduce_sum(is_inside, -1, {.keepdims = true});
+  const Tensor t = reduce_sum((x - y) * is_inside, -1, {.keepdims = true}) / inside;
   const Tolerance tolerance = golden_tolerance(x.dtype());
   EXPECT_EQ(difference(y, relu(x - t), tolerance), "");
   EXPECT_EQ(difference(reduce_sum(y, -1), ones_like(reduce_sum(y, -1)), tolerance), "");

@@ -56,7 +56,7 @@ void run_model(const Json& one) {
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_introspection_case(const Json&, const Json& one) {
   const std::string name = one.at("name");
   const auto starts = [&](const char* text) { return name.starts_with(text); };
   if (starts("summary/")) return run_summary(one);
@@ -84,7 +84,7 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-const KerasFile introspection_file("introspection", run_case,
+const KerasFile introspection_file("introspection", run_introspection_case,
                                    {"count_params", "input", "layers", "model", "options", "output", "output_shape",
                                     "pairs", "rows", "text", "variables", "weights"});
 

@@ -16,7 +16,7 @@ std::vector<Tensor> tensors_from(const Json& list, const char* field = nullptr) 
 }
 
 // The rule of the files: the difference is at most this many times the largest element, or 1.
-double tolerance_of(const Json& one) {
+double layer_tolerance(const Json& one) {
   if (one.contains("tolerance")) return one.at("tolerance");
   const std::string dtype = one.at("dtype");
   return dtype == "float64" ? 1e-10 : dtype == "float32" ? 1e-5 : 2e-2;
@@ -112,7 +112,7 @@ void expect_losses(const std::vector<Tensor>& losses, const Json& want) {
 void run_mode(const Json& one, const char* mode, bool training, const Layer& layer) {
   SCOPED_TRACE(training ? "training" : "inference");
   const Json& want = one.at(mode);
-  const double tolerance = tolerance_of(one);
+  const double tolerance = layer_tolerance(one);
   const Inputs inputs(one);
   CallOptions options = call_options(one);
   options.training = training;
@@ -157,7 +157,7 @@ void run_mode(const Json& one, const char* mode, bool training, const Layer& lay
 
 // Several calls of one layer: plain ones, and those of one that keeps its states in a function, too.
 void run_calls(const Json& one, const Layer& layer, const std::vector<Tensor>& weights) {
-  const double tolerance = tolerance_of(one);
+  const double tolerance = layer_tolerance(one);
   const Json& calls = one.at("calls");
   const auto input_of = [&](const Json& call) {
     return tensor_from_json(one.contains("input") ? one.at("input") : call.at("input"));
@@ -194,7 +194,7 @@ void run_calls(const Json& one, const Layer& layer, const std::vector<Tensor>& w
 void run_adapt(const Json& one, const Layer& layer) {
   const Tensor data = tensor_from_json(one.at("adapt_data"));
   layers::Normalization::of(layer).adapt(data);
-  const double tolerance = tolerance_of(one);
+  const double tolerance = layer_tolerance(one);
   for (const Variable& variable : layer.weights()) {
     if (!one.contains(variable.name())) continue;
     const Json& want = one.at(variable.name());
@@ -203,7 +203,7 @@ void run_adapt(const Json& one, const Layer& layer) {
   expect_within(layer(data), one.at("output"), "output", tolerance);
 }
 
-void run_case(const Json&, const Json& one) {
+void run_layers_case(const Json&, const Json& one) {
   const Json weights = one.value("weights", Json::array());
   std::string name;
   if (!weights.empty()) {
@@ -239,10 +239,10 @@ const std::set<std::string> kFields = {"adapt_data", "call_arguments", "calls", 
                                        "layer",      "mean",           "output",      "right_outputs", "training",
                                        "variance",   "weights"};
 
-const KerasFile layers_file("layers", run_case, kFields,
+const KerasFile layers_file("layers", run_layers_case, kFields,
                             {{"Dense/basic_low_precision/float16", "the library has no float16"}});
-const KerasFile augmentation_file("layers_augmentation", run_case, kFields);
-const KerasFile audio_file("layers_audio", run_case, kFields);
+const KerasFile augmentation_file("layers_augmentation", run_layers_case, kFields);
+const KerasFile audio_file("layers_audio", run_layers_case, kFields);
 
 }  // namespace
 }  // namespace capstan::testing

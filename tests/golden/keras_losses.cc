@@ -59,7 +59,7 @@ Tensor call_function(const std::string& name, const Json& options, const Tensor&
   return function->second(options, t, p);
 }
 
-Tolerance tolerance_of(const Json& one) {
+Tolerance loss_tolerance(const Json& one) {
   Tolerance tolerance = golden_tolerance(one.at("dtype") == "float64" ? float64 : float32);
   if (one.contains("tolerance")) tolerance.relative = std::max(tolerance.relative, one.at("tolerance").get<double>());
   // The original takes the logarithm of 2 from float32.
@@ -85,11 +85,11 @@ void run_remembered(const Json& one) {
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_losses_case(const Json&, const Json& one) {
   if (one.contains("remembered")) return run_remembered(one);
   const Tensor t = tensor_from_json(one.at("y_true"));
   const Tensor p = tensor_from_json(one.at("y_pred"));
-  const Tolerance tolerance = tolerance_of(one);
+  const Tolerance tolerance = loss_tolerance(one);
   if (one.contains("function")) {
     GradientTape tape;
     tape.watch(p);
@@ -114,7 +114,7 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-const KerasFile losses_file("losses", run_case,
+const KerasFile losses_file("losses", run_losses_case,
                             {"activation", "forgotten", "function", "gradient", "logits", "loss", "mask", "options",
                              "probabilities", "remembered", "results", "value", "y_pred", "y_true"});
 

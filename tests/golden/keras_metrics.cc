@@ -12,7 +12,7 @@ void update(const Metric& metric, const Json& one) {
                       tensor_from_json(one.at("sample_weight")));
 }
 
-void run_case(const Json&, const Json& one) {
+void run_metrics_case(const Json&, const Json& one) {
   Json options = one.at("options");
   if (one.contains("dtype")) options["dtype"] = one.at("dtype");
   const Metric metric = make_metric(one.at("metric"), options);
@@ -36,7 +36,7 @@ void run_case(const Json&, const Json& one) {
   expect_close(metric.result(), one.at("result_after_reset_and_last_update"), "after a reset and the last update");
 }
 
-const KerasFile metrics_file("metrics", run_case,
+const KerasFile metrics_file("metrics", run_metrics_case,
                              {"metric", "options", "result_after_reset_and_last_update", "result_before_any_update",
                               "state", "updates"});
 

@@ -153,7 +153,7 @@ void run_operation(const Json& one) {
                "gradient");
 }
 
-void run_case(const Json& document, const Json& one) {
+void run_optimizers_case(const Json& document, const Json& one) {
   if (one.contains("operation")) return run_operation(one);
   if (one.at("optimizer") == "ScheduleFreeAdamW" && !one.contains("backend")) throw Lacking{"the aliased copy of z"};
   Run run(document, one);
@@ -223,7 +223,7 @@ std::map<std::string, std::string> schedule_free_cases() {
   return cases;
 }
 
-const KerasFile optimizers_file("optimizers", run_case,
+const KerasFile optimizers_file("optimizers", run_optimizers_case,
                                 {"after_1000",
                                  "after_finalize",
                                  "arguments",

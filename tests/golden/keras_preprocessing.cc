@@ -31,7 +31,7 @@ void expect_texts(const Texts& got, const Json& want) {
 }
 
 // A configuration of Keras makes the layer as well; the layer's own makes an equal one.
-Layer make(const Json& one) {
+Layer preprocessing_layer(const Json& one) {
   const std::string type = one.at("layer");
   if (one.contains("config_of_keras")) {
     EXPECT_NO_THROW(layer_from(as_serialized(type, one.at("config_of_keras")))) << one.at("config_of_keras").dump();
@@ -46,7 +46,7 @@ void expect_round_trip(const Layer& layer) {
   EXPECT_EQ(serialize(layer_from(AttributeValue::from_json(text))).to_json(), text);
 }
 
-void expect_weights(const Layer& layer, const Json& want) {
+void expect_state(const Layer& layer, const Json& want) {
   ASSERT_EQ(layer.weights().size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(layer.weights()[i].name(), want[i].at("name").get<std::string>());
@@ -71,7 +71,7 @@ BatchSource source_of(const std::vector<Tensor>& batches) {
 }
 
 void run_normalization(const Json& one) {
-  const auto layer = layers::Normalization::of(make(one));
+  const auto layer = layers::Normalization::of(preprocessing_layer(one));
   if (one.contains("adapt")) layer.adapt(tensor_from_json(one.at("adapt")));
   if (one.contains("batches")) {
     std::vector<Tensor> batches;
@@ -80,11 +80,11 @@ void run_normalization(const Json& one) {
   }
   expect_calls(layer, one);
   expect_round_trip(layer);
-  expect_weights(layer, one.at("weights"));
+  expect_state(layer, one.at("weights"));
 }
 
 void run_discretization(const Json& one) {
-  const auto layer = layers::Discretization::of(make(one));
+  const auto layer = layers::Discretization::of(preprocessing_layer(one));
   if (one.contains("adapt")) layer.adapt(tensor_from_json(one.at("adapt")));
   if (one.contains("updates")) {
     std::vector<Tensor> batches;
@@ -101,7 +101,7 @@ void run_discretization(const Json& one) {
 }
 
 void run_category_encoding(const Json& one) {
-  const Layer layer = make(one);
+  const Layer layer = preprocessing_layer(one);
   for (const Json& call : one.at("calls")) {
     std::vector<Nest> inputs;
     const Json list = call.at("input").is_array() ? call.at("input") : Json::array({call.at("input")});
@@ -113,7 +113,7 @@ void run_category_encoding(const Json& one) {
 }
 
 void run_hashing(const Json& one) {
-  const auto layer = layers::Hashing::of(make(one));
+  const auto layer = layers::Hashing::of(preprocessing_layer(one));
   for (const Json& call : one.at("calls")) {
     const Json& input = call.at("input");
     const Tensor output = is_text(input) ? layer(texts_from(input)) : layer(tensor_from_json(input));
@@ -123,7 +123,7 @@ void run_hashing(const Json& one) {
 }
 
 void run_hashed_crossing(const Json& one) {
-  const auto layer = layers::HashedCrossing::of(make(one));
+  const auto layer = layers::HashedCrossing::of(preprocessing_layer(one));
   for (const Json& call : one.at("calls")) {
     std::vector<layers::CrossedFeature> features;
     for (const Json& input : call.at("input")) {
@@ -147,7 +147,7 @@ void expect_vocabulary(const Handle& layer, const Json& one, const std::vector<T
 }
 
 void run_integer_lookup(const Json& one) {
-  const auto layer = layers::IntegerLookup::of(make(one));
+  const auto layer = layers::IntegerLookup::of(preprocessing_layer(one));
   if (one.contains("adapt")) layer.adapt(tensor_from_json(one.at("adapt")));
   expect_calls(layer, one);
   expect_vocabulary(layer, one, std::vector<std::int64_t>());
@@ -166,7 +166,7 @@ void expect_text_calls(const Handle& layer, const Json& one) {
 
 template <class Handle>
 void run_texts(const Json& one) {
-  const auto layer = Handle::of(make(one));
+  const auto layer = Handle::of(preprocessing_layer(one));
   if (one.contains("adapt")) layer.adapt(texts_from(one.at("adapt")));
   if (one.contains("updates")) {
     layer.reset_state();
@@ -200,7 +200,7 @@ void run_hash(const Json& one) {
   }
 }
 
-void run_case(const Json&, const Json& one) {
+void run_preprocessing_case(const Json&, const Json& one) {
   if (!one.contains("layer")) return run_hash(one);
   const std::string type = one.at("layer");
   if (type == "Normalization") return run_normalization(one);
@@ -214,7 +214,7 @@ void run_case(const Json&, const Json& one) {
   throw Lacking{"layer " + type};
 }
 
-const KerasFile preprocessing_file("preprocessing", run_case,
+const KerasFile preprocessing_file("preprocessing", run_preprocessing_case,
                                    {"adapt", "batches", "bin_boundaries", "buckets", "calls", "config",
                                     "config_of_keras", "key", "layer", "output", "plain_vocabulary", "set_idf_weights",
                                     "set_vocabulary", "texts", "updates", "vocabulary", "vocabulary_size", "weights"});

@@ -18,7 +18,7 @@ Tensor stateless(const std::string& operation, const Shape& shape, const random:
 
 // Stateless draws, generators and the dropout of layers have the original's bits; draws with the state of the process
 // and initializers have streams of their own.
-void run_case(const Json&, const Json& one) {
+void run_random_case(const Json&, const Json& one) {
   const std::string operation = one.at("operation");
   if (operation.starts_with("stateless_")) {
     const auto shape = one.at("shape").get<std::vector<std::int64_t>>();
@@ -69,7 +69,7 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-const KerasFile random_file("random", run_case,
+const KerasFile random_file("random", run_random_case,
                             {"config", "draws", "global_seed", "initializer", "input", "operation", "operation_seed",
                              "rate", "seed", "shape", "state_after", "value"},
                             {{"set_seed/", kOwnStream}});

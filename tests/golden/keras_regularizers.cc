@@ -4,7 +4,7 @@
 namespace capstan::testing {
 namespace {
 
-void run_case(const Json&, const Json& one) {
+void run_regularizers_case(const Json&, const Json& one) {
   const Tensor weight = tensor_from_json(one.at("input"));
   if (one.contains("constraint")) {
     const Constraint constraint = make_constraint(one.at("constraint"), one.at("options"));
@@ -25,7 +25,7 @@ void run_case(const Json&, const Json& one) {
   expect_close(tape.gradient(value, weight), is_missing ? Json() : gradient, "gradient", tolerance);
 }
 
-const KerasFile regularizers_constraints_file("regularizers_constraints", run_case,
+const KerasFile regularizers_constraints_file("regularizers_constraints", run_regularizers_case,
                                               {"constraint", "gradient", "input", "options", "output", "regularizer",
                                                "value"});
 

@@ -45,7 +45,7 @@ const Json* in_float64(const Json& document, const Json& one) {
   return nullptr;
 }
 
-void run_case(const Json& document, const Json& one) {
+void run_training_case(const Json& document, const Json& one) {
   const Json* const exact = in_float64(document, one);
   const std::string dtype = one.at("dtype");
   std::vector<Layer> layers;
@@ -110,7 +110,7 @@ void run_case(const Json& document, const Json& one) {
 }
 
 // "batch_rule" says in words what rows() does.
-const KerasFile training_file("training", run_case,
+const KerasFile training_file("training", run_training_case,
                               {"batch", "batch_rule", "final_inference_output", "final_weights", "first_gradients",
                                "initial_weights", "layers", "loss", "optimizer", "sgd_per_layer_clip", "steps", "x",
                                "y"});

@@ -86,7 +86,7 @@ struct Made {
   std::map<std::string, Optimizer> optimizers;
 };
 
-Made make(const Json& one) {
+Made whole_model(const Json& one) {
   const std::string dtype = one.at("dtype");
   const Json& compile = one.at("compile");
   Made made;
@@ -126,7 +126,7 @@ void expect_slots(const Optimizer& optimizer, const Json& want, double tolerance
   }
 }
 
-void run_case(const Json&, const Json& given) {
+void run_whole_models_case(const Json&, const Json& given) {
   const Json one = with_summed_rows(given);
   set_floatx(dtype_from_name(one.at("dtype").get<std::string>()));
   double tolerance = one.at("tolerance");
@@ -140,7 +140,7 @@ void run_case(const Json&, const Json& given) {
   if (one.contains("sample_weight")) options.sample_weight = nest_from_json(one["sample_weight"]);
   for (const bool alone : {true, false}) {
     SCOPED_TRACE(alone ? "batches alone" : "whole epochs");
-    const Made made = make(one);
+    const Made made = whole_model(one);
     const Model& model = made.model;
     const auto recorder = std::make_shared<Recorder>(alone);
     options.callbacks = {Callback(recorder)};
@@ -175,7 +175,7 @@ void run_case(const Json&, const Json& given) {
 }
 
 // "train_step" tells in words what Gan does.
-const KerasFile whole_models_file("whole_models", run_case,
+const KerasFile whole_models_file("whole_models", run_whole_models_case,
                                   {"batch_alone", "batch_logs", "compile", "evaluate", "final_weights", "fit",
                                    "history", "initial_weights", "model", "optimizer_variables", "parts", "predict",
                                    "sample_weight", "train_step", "x", "y"});

@@ -81,7 +81,7 @@ TEST(FormGroups, ANodeThatWaitsForTheGroupElsewhereStaysOutside) {
   EXPECT_EQ(grouped(kTwo,
                     [](const Tensors& in) -> Tensors {
                       const Tensor a = exp(in[0]);
-                      return {a * reduce_max(a, 1, true)};
+                      return {a * reduce_max(a, 1, {.keepdims = true})};
                     }),
             (Loops{"loop: exp", "reduce_max", "loop: multiply"}));
   // The same by way of two loops of another size.

@@ -44,7 +44,7 @@ TEST(Loops, KnowsSumsOfEverythingAndOfRows) {
   ASSERT_TRUE(all.has_value());
   EXPECT_EQ(all->columns, 0);
   EXPECT_EQ(all->divisor, 24);
-  const auto rows = sum({2, 3, 4}, [](const Tensor& x) { return reduce_sum(x, {0, 1}, true); });
+  const auto rows = sum({2, 3, 4}, [](const Tensor& x) { return reduce_sum(x, {0, 1}, {.keepdims = true}); });
   ASSERT_TRUE(rows.has_value());
   EXPECT_EQ(rows->columns, 4);
   EXPECT_EQ(rows->divisor, 1);

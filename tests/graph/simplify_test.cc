@@ -243,7 +243,9 @@ TEST(Simplify, Transposes) {
   }
   const Tensors conjugated = {nasty(complex64, {2, 3})};
   EXPECT_EQ(
-      nodes_left(conjugated, [](const Tensors& in) -> Tensors { return {transpose(transpose(in[0], {}, true))}; }), 3u);
+      nodes_left(conjugated,
+                 [](const Tensors& in) -> Tensors { return {transpose(transpose(in[0], {}, {.conjugate = true}))}; }),
+      3u);
 }
 
 TEST(Simplify, Views) {
@@ -281,7 +283,7 @@ TEST(Simplify, NothingIsRepeatedReducedOrJoined) {
     SCOPED_TRACE(name_of(dtype));
     const Tensors x = {nasty(dtype, {2, 1, 6})};
     expect_identity(x, [](const Tensors& in) -> Tensors {
-      return {reduce_max(in[0], 1), reduce_min(in[0], {1}, true), reduce_prod(in[0], 1)};
+      return {reduce_max(in[0], 1), reduce_min(in[0], {1}, {.keepdims = true}), reduce_prod(in[0], 1)};
     });
     expect_none(x, [](const Tensors& in) -> Tensors { return {reduce_max(in[0], 0), reduce_min(in[0])}; });
   }

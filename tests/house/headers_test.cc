@@ -49,6 +49,47 @@ TEST(PublicHeaders, DeclareEveryFunctionOnce) {
   EXPECT_GT(count, 300) << "the declarations were not found";
 }
 
+// The functions at the scope of a namespace other than `detail`, and virtual members, each on one line.
+std::vector<std::string> joined_functions(const SourceFile& header) {
+  std::string text = std::regex_replace(header.text, std::regex(R"(//[^\n]*)"), "");
+  text = std::regex_replace(text, std::regex(R"(\n +(?=[^ ]* ?[^;{}]*\)))"), " ");
+  std::vector<std::string> functions;
+  bool is_detail = false;
+  for (const std::string& line : SourceFile{"", text}.lines()) {
+    if (line.starts_with("namespace ")) is_detail = line.find("detail") != std::string::npos;
+    if (line.starts_with("}  // namespace")) is_detail = false;
+    if (!is_detail && line.find('(') != std::string::npos) functions.push_back(line);
+  }
+  return functions;
+}
+
+// `f(x, true)` says nothing: what is on or off goes by its name, in a struct of options.
+TEST(PublicHeaders, HaveNoBareBooleansAfterTensors) {
+  static const std::regex bare(
+      R"(.*\(.*\b(Operands?|Tensor|TensorList|Nest|Variable)(>?&| )[^;{]*,\s*bool \w+( = \w+)?\s*[,)].*)");
+  int count = 0;
+  for (const SourceFile& header : source_files("include/capstan")) {
+    for (const std::string& function : joined_functions(header)) {
+      ++count;
+      EXPECT_FALSE(std::regex_match(function, bare)) << header.path << ": " << function;
+    }
+  }
+  EXPECT_GT(count, 1000) << "the functions were not found";
+}
+
+TEST(PublicHeaders, HaveOneTypeForSeedsThatMayBeLeftOut) {
+  static const std::regex other(R"(optional<(std::)?u?int\w*> \w*seed|\bint\w* (\w*_)?seed\b|uint64_t (\w*_)?seed =)");
+  int count = 0;
+  for (const SourceFile& header : source_files("include/capstan")) {
+    for (const std::string& line : header.lines()) {
+      if (line.find("Seed seed") != std::string::npos) ++count;
+      const bool is_comment = line.find("//") < line.find("seed");
+      EXPECT_FALSE(!is_comment && std::regex_search(line, other)) << header.path << ": " << line;
+    }
+  }
+  EXPECT_GT(count, 30) << "the seeds were not found";
+}
+
 // Options may be kept longer than the text that they were given, and they are passed on from function to function.
 TEST(PublicHeaders, OptionsOwnTheirTextsAndArePassedByReference) {
   static const std::regex options(R"(^struct (CAPSTAN_EXPORT )?\w*Options\b.*\{$)");

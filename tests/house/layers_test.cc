@@ -62,8 +62,8 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
      {"bindings.h", "dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h",
-      "register_op.h", "registry.h", "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h",
-      "variable.h"}},
+      "register_op.h", "registry.h", "runtime.h", "seed.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h",
+      "texts.h", "variable.h"}},
     {"ops", {"debugging.h", "op_calls.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",

@@ -19,7 +19,7 @@ const std::set<std::string> kOnlyLook = {"to_tensor", "is_complex_operand", "is_
                                          "cut",       "dtype_of_operand"};
 
 // Without comments and texts, in which parentheses need not match.
-std::string code_of(const std::string& text) {
+std::string without_comments_and_texts(const std::string& text) {
   std::string code;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text.compare(i, 2, "//") == 0) {
@@ -71,7 +71,7 @@ int passed_on(const std::string& statement, const std::string& name) {
 std::vector<std::string> passed_twice(const std::string& text) {
   static const std::regex parameters(R"(\(([^(){}]*\bOperand&? \w+[^(){}]*)\)\s*\{)");
   static const std::regex parameter(R"(\bOperand&? (\w+))");
-  const std::string code = code_of(text);
+  const std::string code = without_comments_and_texts(text);
   std::vector<std::string> found;
   for (std::sregex_iterator i(code.begin(), code.end(), parameters), end; i != end; ++i) {
     std::size_t at = static_cast<std::size_t>(i->position() + i->length());

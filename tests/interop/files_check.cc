@@ -54,7 +54,7 @@ void write(const std::string& folder) {
                   {.quality = 100, .chroma_downsampling = false});
   }
   // A table: what a training writes.
-  const Tensor x = reshape(cast(range(12), float32) / 12, {6, 2}), y = reduce_sum(x, {1}, true);
+  const Tensor x = reshape(cast(range(12), float32) / 12, {6, 2}), y = reduce_sum(x, {1}, {.keepdims = true});
   const Sequential model({layers::Dense(1, {.input_shape = {2}})});
   model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.1}), .loss = "mse", .metrics = {"mae"}});
   History history = model.fit(x, y,

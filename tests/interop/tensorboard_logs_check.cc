@@ -34,7 +34,7 @@ void write_all(const std::string& folder) {
 
 void write_training(const std::string& folder) {
   set_seed(3);
-  const Tensor x = random::uniform({64, 4}, -1, 1, float32, 5), y = reduce_sum(x, {1}, true);
+  const Tensor x = random::uniform({64, 4}, -1, 1, float32, 5), y = reduce_sum(x, {1}, {.keepdims = true});
   const Sequential model({layers::Dense(8, {.activation = "tanh", .input_shape = {4}}), layers::Dense(1)});
   model.compile({.optimizer = optimizers::Adam({.learning_rate = 0.02}), .loss = "mse", .metrics = {"mae"}});
   const callbacks::TensorBoard board(folder, {.histogram_freq = 1, .write_images = true, .update_freq = "batch"});

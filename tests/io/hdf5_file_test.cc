@@ -18,24 +18,12 @@
 namespace capstan::io {
 namespace {
 
+using capstan::testing::expected_tensor;
 using capstan::testing::Json;
 
 std::map<std::string, Tensor> read(std::string_view bytes) {
   const auto content = std::as_bytes(std::span(bytes));
   return read_hdf5(*open_memory("read_hdf5", "file.h5", content), content);
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Smaller types become wider ones.
-Tensor expected(Json json) {
-  for (const auto& [narrow, wide] : {std::pair{"float16", "float32"}, {"int16", "int32"}, {"int8", "int32"}}) {
-    if (json.at("dtype") == narrow) json["dtype"] = wide;
-  }
-  return capstan::testing::tensor_from_json(json);
 }
 
 void expect_tensors(const std::map<std::string, Tensor>& got, const Json& want) {
@@ -48,7 +36,7 @@ void expect_tensors(const std::map<std::string, Tensor>& got, const Json& want) 
       const std::string bytes = capstan::testing::bytes_of_hex(value["raw"]);
       EXPECT_EQ(std::memcmp(got.at(path).raw_data(), bytes.data(), bytes.size()), 0);
     } else {
-      EXPECT_TRUE(capstan::testing::same_bits(got.at(path), expected(value))) << got.at(path).to_string();
+      EXPECT_TRUE(capstan::testing::same_bits(got.at(path), expected_tensor(value))) << got.at(path).to_string();
     }
   }
 }

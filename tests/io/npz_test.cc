@@ -12,11 +12,6 @@
 namespace capstan::io {
 namespace {
 
-std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::map<std::string, std::string> two_members() {
   return {{"x.npy", npy_bytes("<f4", "(2, 2)", bytes_of<float>({1, 2, 3, 4}))},
           {"y.npy", npy_bytes("<i8", "(2,)", bytes_of<int64_t>({7, -8}))}};

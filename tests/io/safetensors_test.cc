@@ -28,13 +28,6 @@ std::string file_of(const std::string& header, const std::string& data) {
   return little_endian(header.size()) + header + data;
 }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
 const std::string kTwoZeros(8, '\0');
 
 struct Refused {

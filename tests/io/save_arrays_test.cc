@@ -18,13 +18,6 @@ using capstan::testing::message_of;
 
 constexpr DType kWritten[] = {bool_, uint8, int32, int64, float32, float64};
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
 TEST(SaveNpy, WritesTheBytesOfNumpy) {
   const TemporaryDirectory directory;
   save_npy(directory.file("x.npy"), constant({{1.0f, 2.0f, 3.0f}, {4.0f, 5.0f, 6.0f}}));

@@ -19,15 +19,10 @@
 namespace capstan::io {
 namespace {
 
+using capstan::testing::expected_tensor;
 using capstan::testing::Json;
 using capstan::testing::message_of;
 using capstan::testing::same_bits;
-
-// Smaller types become wider ones.
-Tensor expected(Json json) {
-  if (json.at("dtype") == "float16") json["dtype"] = "float32";
-  return capstan::testing::tensor_from_json(json);
-}
 
 void expect_tensors(const TensorflowCheckpoint& checkpoint, const Json& tensors) {
   EXPECT_EQ(checkpoint.tensors.size() + checkpoint.texts.size(), tensors.size());
@@ -36,7 +31,7 @@ void expect_tensors(const TensorflowCheckpoint& checkpoint, const Json& tensors)
       ASSERT_TRUE(checkpoint.texts.contains(key)) << key;
       EXPECT_EQ(checkpoint.texts.at(key), want.at("data").get<std::vector<std::string>>()) << key;
     } else {
-      EXPECT_TRUE(same_bits(checkpoint.tensors.at(key), expected(want))) << key;
+      EXPECT_TRUE(same_bits(checkpoint.tensors.at(key), expected_tensor(want))) << key;
     }
   }
 }

@@ -15,14 +15,9 @@ namespace capstan::io {
 namespace {
 
 using namespace std::string_literals;
+using capstan::testing::expected_tensor;
 using capstan::testing::Json;
 using capstan::testing::message_of;
-
-// What the file says of float16 and smaller integers is a wider type here.
-Tensor expected(Json json) {
-  if (json.at("dtype") == "float16") json["dtype"] = "float32";
-  return capstan::testing::tensor_from_json(json);
-}
 
 TEST(LoadTorch, ReadsWhatTorchWrote) {
   int read = 0, refused = 0;
@@ -38,9 +33,9 @@ TEST(LoadTorch, ReadsWhatTorchWrote) {
     EXPECT_EQ(file.tensors.size(), sample.at("expect").size());
     for (const auto& [name, want] : sample["expect"].items()) {
       const Tensor tensor = file.tensors.at(name);
-      EXPECT_EQ(tensor.dtype(), expected(want).dtype()) << name;
-      EXPECT_EQ(tensor.shape(), expected(want).shape()) << name;
-      EXPECT_EQ(tensor.to_vector<double>(), expected(want).to_vector<double>()) << name;
+      EXPECT_EQ(tensor.dtype(), expected_tensor(want).dtype()) << name;
+      EXPECT_EQ(tensor.shape(), expected_tensor(want).shape()) << name;
+      EXPECT_EQ(tensor.to_vector<double>(), expected_tensor(want).to_vector<double>()) << name;
     }
     const Json scalars = sample.value("scalars", Json::object());
     EXPECT_GE(file.values.size(), scalars.size());

@@ -36,7 +36,7 @@ Sequential small_model(const std::string& name = "model") {
 
 // Two steps in each epoch.
 History trained(const Model& model, const Callback& callback, std::int64_t epochs = 2, bool has_validation = true) {
-  const Tensor x = random::normal({8, 2}, 0.0, 1.0, float32, 1), y = reduce_sum(x, 1, true);
+  const Tensor x = random::normal({8, 2}, 0.0, 1.0, float32, 1), y = reduce_sum(x, 1, {.keepdims = true});
   FitOptions options = {.batch_size = 4, .epochs = epochs, .verbose = 0, .callbacks = {callback}};
   if (has_validation) options.validation_data = ValidationData(x, y);
   return model.fit(x, y, options);

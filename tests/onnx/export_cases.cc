@@ -167,9 +167,12 @@ ExportCase reductions() {
   const auto f = [](const Tensors& x) {
     const Tensor a = x[0];
     const TopK best = top_k(a, 2);
-    return Tensors{reduce_mean(a, {0, 2}), reduce_max(a, 1, true), reduce_sum(square(a)),  argmax(a, 1),
-                   cumsum(a, 1),           softmax(a, 1),          reduce_logsumexp(a, 2), best.values,
-                   best.indices,           l2_normalize(a, 2),     reduce_any(a > 0.9, 2), reduce_variance(a, 1)};
+    return Tensors{reduce_mean(a, {0, 2}), reduce_max(a, 1, {.keepdims = true}),
+                   reduce_sum(square(a)),  argmax(a, 1),
+                   cumsum(a, 1),           softmax(a, 1),
+                   reduce_logsumexp(a, 2), best.values,
+                   best.indices,           l2_normalize(a, 2),
+                   reduce_any(a > 0.9, 2), reduce_variance(a, 1)};
   };
   return of_function("reductions", f, {TensorSpec({-1, 3, 5}, float32, "a")},
                      {{numbers({4, 3, 5}, 1)}, {numbers({1, 3, 5}, 2)}});

@@ -32,7 +32,7 @@ std::vector<Tensor> inputs_of(const OnnxModel& model, const Json& entry) {
   return inputs;
 }
 
-void expect_near(const Tensor& is, const Tensor& wanted, const std::string& what) {
+void expect_as_the_reference(const Tensor& is, const Tensor& wanted, const std::string& what) {
   ASSERT_EQ(is.dtype(), wanted.dtype()) << what;
   ASSERT_EQ(is.shape(), wanted.shape()) << what;
   const std::vector<double> a = is.to_vector<double>(), b = wanted.to_vector<double>();
@@ -45,8 +45,8 @@ void expect_outputs(const OnnxModel& model, const std::vector<Tensor>& outputs, 
   ASSERT_EQ(outputs.size(), model.output_names().size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = model.output_names()[i];
-    expect_near(outputs[i], testing::tensor_from_json(entry.at("outputs").at(name)),
-                entry.at("file").get<std::string>() + " " + name);
+    expect_as_the_reference(outputs[i], testing::tensor_from_json(entry.at("outputs").at(name)),
+                            entry.at("file").get<std::string>() + " " + name);
   }
 }
 
@@ -112,7 +112,7 @@ TEST(LoadOnnx, MapsOverModels) {
   const OnnxModel model = load_onnx(sample_path("onnx/mlp.onnx"));
   const Tensor x = constant(std::vector<float>(24, 0.5f), {2, 3, 4});
   const Tensor mapped = vectorized_map([&](const Tensor& row) { return model(row); }, x);
-  expect_near(mapped[0], model(x[0]), "row 0");
+  expect_as_the_reference(mapped[0], model(x[0]), "row 0");
 }
 
 TEST(LoadOnnx, CallsAreChecked) {

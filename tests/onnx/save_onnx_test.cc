@@ -22,7 +22,7 @@ namespace {
 using testing::message_of;
 using Tensors = std::vector<Tensor>;
 
-void expect_near(const Tensor& is, const Tensor& wanted, const std::string& what) {
+void expect_as_before(const Tensor& is, const Tensor& wanted, const std::string& what) {
   ASSERT_EQ(is.dtype(), wanted.dtype()) << what;
   ASSERT_EQ(is.shape(), wanted.shape()) << what;
   const std::vector<double> a = is.to_vector<double>(), b = wanted.to_vector<double>();
@@ -57,7 +57,7 @@ TEST(SaveOnnx, FilesGiveTheSameNumbersForEveryBatch) {
       const Tensors is = model(x), wanted = one.run(x);
       ASSERT_EQ(is.size(), wanted.size());
       for (std::size_t i = 0; i < is.size(); ++i)
-        expect_near(is[i], wanted[i], "batch " + std::to_string(x[0].dim(0)) + ", output " + std::to_string(i));
+        expect_as_before(is[i], wanted[i], "batch " + std::to_string(x[0].dim(0)) + ", output " + std::to_string(i));
     }
   }
 }
@@ -75,10 +75,11 @@ TEST(SaveOnnx, ControlFlowOfAFileCanBeTracedAndSavedAgain) {
     for (const Tensors& x : one.inputs) {
       const Tensors wanted = one.run(x), is = traced(x);
       ASSERT_EQ(is.size(), wanted.size());
-      for (std::size_t i = 0; i < is.size(); ++i) expect_near(is[i], wanted[i], "output " + std::to_string(i));
+      for (std::size_t i = 0; i < is.size(); ++i) expect_as_before(is[i], wanted[i], "output " + std::to_string(i));
       if (x[0].dim(0) != 5) continue;
       const Tensors again = second(x);
-      for (std::size_t i = 0; i < again.size(); ++i) expect_near(again[i], wanted[i], "output " + std::to_string(i));
+      for (std::size_t i = 0; i < again.size(); ++i)
+        expect_as_before(again[i], wanted[i], "output " + std::to_string(i));
     }
     return;
   }
@@ -102,7 +103,7 @@ TEST(SaveOnnx, EveryOpOfTheTableGivesTheSameNumbers) {
       ++written;
       const Tensors is = load_onnx(path)(one.inputs), wanted = one.run(one.inputs);
       ASSERT_EQ(is.size(), wanted.size());
-      for (std::size_t i = 0; i < is.size(); ++i) expect_near(is[i], wanted[i], "output " + std::to_string(i));
+      for (std::size_t i = 0; i < is.size(); ++i) expect_as_before(is[i], wanted[i], "output " + std::to_string(i));
     }
     // Control flow has no samples, and those of the others read what only gradients do; functions and models have them.
     if (!has_op(op) || op == "read_variable" || op == "lstm" || op == "gru") continue;
@@ -139,7 +140,7 @@ TEST(SaveOnnx, InputsOutputsAndWeightsHaveNames) {
   EXPECT_EQ(read.inputs()[0].to_string(), "float32[?, 4] input");
   EXPECT_EQ(read.output_names(), std::vector<std::string>{"output"});
   EXPECT_EQ(read.opset(), 18);
-  expect_near(read.variable(model.weights()[0].path()).value(), model.weights()[0].value(), "kernel");
+  expect_as_before(read.variable(model.weights()[0].path()).value(), model.weights()[0].value(), "kernel");
   EXPECT_EQ(read.variables().size(), 4u);
   save_onnx(path, model, {.opset = 21, .input_names = {"x"}, .output_names = {"scores"}, .description = "two layers"});
   read = load_onnx(path);
@@ -159,7 +160,7 @@ TEST(SaveOnnx, ResultsMayBeInputsWeightsAndOneAnother) {
   save_onnx(path, f, {.inputs = {TensorSpec({-1, 2}, float32, "x")}});
   const Tensor x = constant({{3.0f, 4.0f}});
   const Tensors is = load_onnx(path)(Tensors{x}), wanted = f(x);
-  for (std::size_t i = 0; i < wanted.size(); ++i) expect_near(is[i], wanted[i], std::to_string(i));
+  for (std::size_t i = 0; i < wanted.size(); ++i) expect_as_before(is[i], wanted[i], std::to_string(i));
 }
 
 TEST(SaveOnnx, TakesFunctionsOfSeveralForms) {
@@ -171,15 +172,15 @@ TEST(SaveOnnx, TakesFunctionsOfSeveralForms) {
   });
   save_onnx(path, traced, {.inputs = {TensorSpec({2}), TensorSpec({2})}});
   const Tensors is = load_onnx(path)(Tensors{a, b});
-  expect_near(is[0], a * b, "p");
-  expect_near(is[1], a - b, "q");
+  expect_as_before(is[0], a * b, "p");
+  expect_as_before(is[1], a - b, "q");
   auto concrete = traced.get_concrete(TensorSpec({2}), TensorSpec({2}));
   save_onnx(path, concrete, {.inputs = {TensorSpec({2}), TensorSpec({2})}});
-  expect_near(load_onnx(path)(Tensors{a, b})[1], a - b, "q");
+  expect_as_before(load_onnx(path)(Tensors{a, b})[1], a - b, "q");
   // What was read is written again.
   const OnnxModel model = load_onnx(path);
   save_onnx(folder.file("again.onnx"), model, {.inputs = {TensorSpec({2}), TensorSpec({2})}});
-  expect_near(load_onnx(folder.file("again.onnx"))(Tensors{a, b})[0], a * b, "p");
+  expect_as_before(load_onnx(folder.file("again.onnx"))(Tensors{a, b})[0], a * b, "p");
 }
 
 TEST(SaveOnnx, FilesOfOtherToolsAreWrittenAgain) {
@@ -197,7 +198,7 @@ TEST(SaveOnnx, FilesOfOtherToolsAreWrittenAgain) {
     options.output_names = model.output_names();
     save_onnx(path, model, options);
     const Tensors is = load_onnx(path)(x), wanted = model(x);
-    for (std::size_t i = 0; i < wanted.size(); ++i) expect_near(is[i], wanted[i], std::to_string(i));
+    for (std::size_t i = 0; i < wanted.size(); ++i) expect_as_before(is[i], wanted[i], std::to_string(i));
   }
 }
 
@@ -211,7 +212,7 @@ TEST(SaveOnnx, InputsOfAModelAreInItsOrder) {
   const OnnxModel read = load_onnx(path);
   Tensors x;
   for (const TensorSpec& spec : read.inputs()) x.push_back(spec.name == "left" ? one : two);
-  expect_near(read(x)[0], one - two, "difference");
+  expect_as_before(read(x)[0], one - two, "difference");
 }
 
 TEST(SaveOnnx, OpsThatCannotBeExportedAreListedInOneMessage) {

@@ -26,7 +26,7 @@ const OpTest kGeluTest = [] {
   return test;
 }();
 
-const OpTests kTests = {
+const OpTests kActivationTests = {
     {"softsign", {.domain = {0.25, 3.0}}},   {"relu", {.domain = {0.25, 2.0}}}, {"relu6", {.domain = {0.25, 5.0}}},
     {"leaky_relu", {.domain = {0.25, 2.0}}}, {"selu", {.domain = {0.25, 2.0}}}, {"gelu", kGeluTest},
 };

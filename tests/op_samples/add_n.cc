@@ -23,7 +23,7 @@ void add_n_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
   }
 }
 
-const OpTests kTests = {
+const OpTests kAddNTests = {
     {"add_n",
      {.samples = add_n_samples,
       .reference = add_n_reference,

@@ -7,7 +7,7 @@ namespace capstan::testing {
 
 namespace {
 
-const OpTests kTests = {
+const OpTests kArithmeticTests = {
     {"divide", {.domain = {0.5, 3.0}}},   {"divide_no_nan", {.domain = {0.5, 3.0}}},
     {"floordiv", {.domain = {1.0, 9.0}}}, {"truncatediv", {.domain = {1.0, 9.0}}},
     {"floormod", {.domain = {1.1, 1.9}}}, {"truncatemod", {.domain = {1.1, 1.9}}},

@@ -124,7 +124,7 @@ void meshgrid_reference(const Inputs& in, const AttributeMap& attributes, Output
   }
 }
 
-const OpTests kTests = {
+const OpTests kArrangeTests = {
     {"tile", {.samples = tile_samples, .reference = tile_reference, .dtypes = reference::kEveryDType}},
     {"repeat", {.samples = repeat_samples, .reference = repeat_reference, .dtypes = reference::kEveryDType}},
     {"reverse", {.samples = reverse_samples, .reference = reverse_reference, .dtypes = reference::kEveryDType}},

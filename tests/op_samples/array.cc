@@ -118,7 +118,7 @@ void split_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
   }
 }
 
-const OpTests kTests = {
+const OpTests kArrayTests = {
     {"concat", {.samples = concat_samples, .reference = concat_reference, .dtypes = reference::kEveryDType}},
     {"stack", {.samples = stack_samples, .reference = stack_reference, .dtypes = reference::kEveryDType}},
     {"unstack", {.samples = unstack_samples, .reference = unstack_reference, .dtypes = reference::kEveryDType}},

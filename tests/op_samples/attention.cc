@@ -159,7 +159,7 @@ void gradient_reference(const std::vector<ReferenceTensor>& inputs, const Attrib
              product(scores.dropped, true, inputs[3], false)};
 }
 
-const OpTests kTests = {
+const OpTests kAttentionTests = {
     {"scaled_dot_product_attention", {.samples = attention_samples, .reference = attention_reference}},
     {"attention_gradients", {.samples = gradient_samples, .reference = gradient_reference}},
 };

@@ -118,7 +118,7 @@ void fused_inference_reference(const std::vector<ReferenceTensor>& inputs, const
   }
 }
 
-const OpTests kTests = {
+const OpTests kBatchNormTests = {
     {"batch_norm_training", {.samples = batch_norm_samples, .reference = batch_norm_reference}},
     {"batch_norm_gradients", {.samples = batch_norm_gradient_samples, .reference = batch_norm_gradient_reference}},
     {"fused_batch_norm_training",

@@ -30,7 +30,7 @@ void bias_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
   }
 }
 
-const OpTests kTests = {
+const OpTests kBiasAddTests = {
     {"bias_add", {.samples = bias_samples, .reference = bias_reference}},
 };
 

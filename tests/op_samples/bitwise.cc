@@ -53,7 +53,7 @@ void population_reference(const std::vector<ReferenceTensor>& in, const Attribut
   }
 }
 
-const OpTests kTests = {
+const OpTests kBitwiseTests = {
     {"bitwise_and", kIntegerTest<and_of>},
     {"bitwise_or", kIntegerTest<or_of>},
     {"bitwise_xor", kIntegerTest<xor_of>},

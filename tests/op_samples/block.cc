@@ -121,7 +121,7 @@ void batch_to_space_reference(const Inputs& in, const AttributeMap& attributes, 
   })};
 }
 
-const OpTests kTests = {
+const OpTests kBlockTests = {
     {"space_to_depth",
      {.samples = space_to_depth_samples, .reference = space_to_depth_reference, .dtypes = reference::kEveryDType}},
     {"depth_to_space",

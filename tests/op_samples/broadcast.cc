@@ -65,7 +65,7 @@ void sum_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   });
 }
 
-const OpTests kTests = {
+const OpTests kBroadcastTests = {
     {"broadcast_to",
      {.samples = broadcast_to_samples, .reference = broadcast_to_reference, .dtypes = reference::kEveryDType}},
     {"broadcast_like",

@@ -49,7 +49,7 @@ const OpTest kSameTest = [] {
   return test;
 }();
 
-const OpTests kTests = {
+const OpTests kCastTests = {
     {"cast", kCastTest},
     {"saturate_cast", kSaturateTest},
     {"identity", kSameTest},

@@ -82,7 +82,7 @@ void logdet_reference(const std::vector<ComplexTensor>& inputs, const AttributeM
   outputs[0].dtype = float64;
 }
 
-const OpTests kTests = {
+const OpTests kCholeskyTests = {
     {"cholesky",
      {.samples = cholesky_samples,
       .reference = reference::real_reference<cholesky_reference>,

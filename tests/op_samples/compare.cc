@@ -47,7 +47,7 @@ const OpTest kClipTest = [] {
   return test;
 }();
 
-const OpTests kTests = {
+const OpTests kCompareTests = {
     {"where", kWhereTest},
     {"clip_by_value", kClipTest},
 };

@@ -58,7 +58,7 @@ void complex_reference(const std::vector<ReferenceTensor>& in, const AttributeMa
   }
 }
 
-const OpTests kTests = {
+const OpTests kComplexTests = {
     {"complex", {.samples = complex_samples, .reference = complex_reference, .dtypes = {float32, float64}}},
     {"real", kPartTest<real_of, DType::kFloat64>},
     {"imag", kPartTest<imaginary_of, DType::kFloat64>},

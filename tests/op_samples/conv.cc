@@ -97,7 +97,7 @@ std::vector<OpSample> backprop_filter_samples() {
   };
 }
 
-const OpTests kTests = {
+const OpTests kConvTests = {
     {"conv2d", {.samples = conv_samples, .reference = by_items<2, conv_reference<2>>}},
     {"conv2d_backprop_input",
      {.samples = backprop_input_samples, .reference = by_items<2, backprop_input_reference<2>>}},

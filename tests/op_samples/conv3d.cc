@@ -11,7 +11,7 @@ namespace {
 
 using reference::ints;
 
-std::vector<OpSample> conv_samples() {
+std::vector<OpSample> conv3d_samples() {
   return {
       {.inputs = {{.shape = {1, 2, 3, 3, 1}}, {.shape = {2, 2, 2, 1, 2}}}, .attributes = {{"padding", "SAME"}}},
       {.inputs = {{.shape = {2, 3, 2, 3, 2}}, {.shape = {2, 1, 2, 2, 1}}}},
@@ -37,7 +37,7 @@ std::vector<OpSample> conv_samples() {
        .error = "strides must be 1 or more, not 1, 0 and 1"},
   };
 }
-std::vector<OpSample> backprop_input_samples() {
+std::vector<OpSample> backprop_input3d_samples() {
   return {
       {.inputs = {{.shape = {2, 2, 2, 1, 2}}, {.shape = {1, 1, 2, 1, 2}}},
        .attributes = {{"input_sizes", ints({1, 2, 3, 2, 1})}}},
@@ -50,7 +50,7 @@ std::vector<OpSample> backprop_input_samples() {
        .error = "out_backprop has shape [1, 2, 2, 2, 1] where [1, 4, 4, 4, 1] is expected"},
   };
 }
-std::vector<OpSample> backprop_filter_samples() {
+std::vector<OpSample> backprop_filter3d_samples() {
   return {
       {.inputs = {{.shape = {1, 2, 3, 2, 2}}, {.shape = {1, 1, 2, 1, 1}}},
        .attributes = {{"filter_sizes", ints({2, 2, 2, 2, 1})}}},
@@ -64,12 +64,12 @@ std::vector<OpSample> backprop_filter_samples() {
   };
 }
 
-const OpTests kTests = {
-    {"conv3d", {.samples = conv_samples, .reference = by_items<3, conv_reference<3>>}},
+const OpTests kConv3dTests = {
+    {"conv3d", {.samples = conv3d_samples, .reference = by_items<3, conv_reference<3>>}},
     {"conv3d_backprop_input",
-     {.samples = backprop_input_samples, .reference = by_items<3, backprop_input_reference<3>>}},
+     {.samples = backprop_input3d_samples, .reference = by_items<3, backprop_input_reference<3>>}},
     {"conv3d_backprop_filter",
-     {.samples = backprop_filter_samples, .reference = by_items<3, backprop_filter_reference<3>>}},
+     {.samples = backprop_filter3d_samples, .reference = by_items<3, backprop_filter_reference<3>>}},
 };
 
 }  // namespace

@@ -139,7 +139,7 @@ void separable_reference(const std::vector<ReferenceTensor>& inputs, const Attri
   conv_reference<2>(pointwise, {}, outputs);
 }
 
-const OpTests kTests = {
+const OpTests kConvCompositesTests = {
     {"conv1d", {.samples = conv1d_samples, .reference = conv1d_reference}},
     {"conv1d_transpose", {.samples = conv1d_transpose_samples, .reference = conv1d_transpose_reference}},
     {"conv2d_transpose", {.samples = conv2d_transpose_samples, .reference = transpose_reference<2>}},

@@ -119,7 +119,7 @@ void confusion_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   }
 }
 
-const OpTests kTests = {
+const OpTests kCountTests = {
     {"unique", {.samples = unique_samples, .reference = unique_reference<false>, .dtypes = reference::kOrderedDTypes}},
     {"unique_with_counts",
      {.samples = unique_samples, .reference = unique_reference<true>, .dtypes = reference::kOrderedDTypes}},

@@ -106,7 +106,7 @@ void linspace_reference(const Inputs& in, const AttributeMap& attributes, Output
   })};
 }
 
-const OpTests kTests = {
+const OpTests kCreationTests = {
     {"zeros", {.samples = constant_samples, .reference = constant_reference<0>}},
     {"ones", {.samples = constant_samples, .reference = constant_reference<1>}},
     {"zeros_like", {.samples = like_samples, .reference = like_reference<0>, .dtypes = reference::kEveryDType}},

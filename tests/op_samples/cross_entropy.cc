@@ -86,7 +86,7 @@ void sparse_loss_reference(const std::vector<ReferenceTensor>& inputs, const Att
   outputs.resize(1);
 }
 
-const OpTests kTests = {
+const OpTests kCrossEntropyTests = {
     {"softmax_cross_entropy", {.samples = pair_samples, .reference = pair_reference, .dtypes = {float64}}},
     {"sparse_softmax_cross_entropy", {.samples = sparse_samples, .reference = sparse_pair_reference}},
     {"softmax_cross_entropy_with_logits", {.samples = loss_samples, .reference = loss_reference, .dtypes = {float64}}},

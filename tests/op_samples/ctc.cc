@@ -15,7 +15,7 @@ SampleInput integers(Shape shape, std::vector<double> values, DType dtype = int3
   return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype, .differentiable = false};
 }
 
-std::vector<OpSample> loss_samples() {
+std::vector<OpSample> ctc_loss_samples() {
   return {
       {.inputs = {integers({2, 2}, {1, 2, 2, 0}), {.shape = {2, 4, 3}}, integers({2}, {2, 1}), integers({2}, {4, 3})}},
       // Equal neighbours, which need a blank between them; a blank that is not the first class; no labels.
@@ -135,7 +135,7 @@ std::vector<ReferenceTensor> enumerate_batch(const std::vector<ReferenceTensor>&
 
 const OpTest kLossAndGradientTest = [] {
   OpTest test;
-  test.samples = loss_samples;
+  test.samples = ctc_loss_samples;
   test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                       std::vector<ReferenceTensor>& outputs) {
     outputs = enumerate_batch(inputs, reference::integer(attributes, "blank_index", 0));
@@ -147,7 +147,7 @@ const OpTest kLossAndGradientTest = [] {
 const OpTest kCurvatureTest = [] {
   OpTest test;
   test.samples = [] {
-    std::vector<OpSample> samples = loss_samples();
+    std::vector<OpSample> samples = ctc_loss_samples();
     for (OpSample& sample : samples) sample.inputs.push_back({.shape = sample.inputs[1].shape});
     return samples;
   };
@@ -160,7 +160,7 @@ const OpTest kCurvatureTest = [] {
 
 // The samples of batch-major logits, and one that is time-major.
 std::vector<OpSample> ctc_samples() {
-  std::vector<OpSample> samples = loss_samples();
+  std::vector<OpSample> samples = ctc_loss_samples();
   for (OpSample& sample : samples) sample.attributes["logits_time_major"] = AttributeValue(false);
   samples.push_back(
       {.inputs = {integers({2, 2}, {1, 2, 2, 0}), {.shape = {4, 2, 3}}, integers({2}, {2, 1}), integers({2}, {4, 3})},
@@ -181,7 +181,7 @@ void ctc_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMa
   outputs = {enumerate_batch(own, blank)[0]};
 }
 
-const OpTests kTests = {
+const OpTests kCtcTests = {
     {"ctc_loss_and_gradient", kLossAndGradientTest},
     {"ctc_loss_curvature", kCurvatureTest},
     {"ctc_loss", {.samples = ctc_samples, .reference = ctc_reference}},

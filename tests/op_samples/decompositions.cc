@@ -115,7 +115,7 @@ void lu_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
   }
 }
 
-const OpTests kTests = {
+const OpTests kDecompositionsTests = {
     {"qr",
      {.samples = qr_samples,
       .reference = reference::real_reference<qr_reference>,

@@ -61,7 +61,7 @@ void cofactors_reference(const std::vector<ComplexTensor>& inputs, const Attribu
   })};
 }
 
-const OpTests kTests = {
+const OpTests kDeterminantTests = {
     {"det",
      {.samples = det_samples_with_singular,
       .reference = reference::real_reference<det_reference>,

@@ -176,7 +176,7 @@ void band_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
   })};
 }
 
-const OpTests kTests = {
+const OpTests kDiagonalTests = {
     {"diag", {.samples = diag_samples, .reference = diag_reference, .dtypes = kAnyDType}},
     {"diag_part", {.samples = part_samples, .reference = part_reference, .dtypes = kAnyDType}},
     {"set_diag", {.samples = set_samples, .reference = set_reference, .dtypes = kAnyDType}},

@@ -48,7 +48,7 @@ void mask_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
   }
 }
 
-const OpTests kTests = {
+const OpTests kDropoutTests = {
     {"keyed_dropout", kDropoutTest},
     {"dropout", kDropoutTest},
     {"dropout_with_mask", {.samples = mask_samples, .reference = mask_reference}},

@@ -54,7 +54,7 @@ void eigvals_reference(const std::vector<ComplexTensor>& inputs, const Attribute
   outputs.resize(1);
 }
 
-const OpTests kTests = {
+const OpTests kEigenTests = {
     {"eig", {.samples = eig_samples, .complex_reference = eig_reference, .dtypes = {complex64, complex128}}},
     {"eigvals", {.samples = eig_samples, .complex_reference = eigvals_reference, .dtypes = {complex64, complex128}}},
 };

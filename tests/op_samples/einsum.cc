@@ -89,7 +89,7 @@ void einsum_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   outputs = {out};
 }
 
-const OpTests kTests = {
+const OpTests kEinsumTests = {
     {"einsum",
      {.samples = einsum_samples,
       .reference = einsum_reference,

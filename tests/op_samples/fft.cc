@@ -73,7 +73,7 @@ template <int kAxes>
 const OpTest kIrfftTest = {
     .samples = inverse_samples<kAxes>, .complex_reference = reference::irfft<kAxes>, .dtypes = {complex64, complex128}};
 
-const OpTests kTests = {
+const OpTests kFftTests = {
     {"fft", kFftTest<1, false>},   {"ifft", kFftTest<1, true>},   {"fft2d", kFftTest<2, false>},
     {"ifft2d", kFftTest<2, true>}, {"fft3d", kFftTest<3, false>}, {"ifft3d", kFftTest<3, true>},
     {"rfft", kRfftTest<1>},        {"rfft2d", kRfftTest<2>},      {"rfft3d", kRfftTest<3>},

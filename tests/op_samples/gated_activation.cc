@@ -140,7 +140,7 @@ const OpTest kSparsemaxTest = [] {
   return test;
 }();
 
-const OpTests kTests = {
+const OpTests kGatedActivationTests = {
     {"general_relu", kGeneralReluTest},
     {"crelu", kCreluTest},
     {"glu", kGluTest},

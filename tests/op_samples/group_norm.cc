@@ -160,7 +160,7 @@ void weighted_reference(const std::vector<ReferenceTensor>& inputs, const Attrib
   }
 }
 
-const OpTests kTests = {
+const OpTests kGroupNormTests = {
     {"group_normalization", {.samples = group_samples, .reference = group_reference}},
     {"instance_normalization", {.samples = instance_samples, .reference = instance_reference}},
     {"rms_normalization", {.samples = rms_samples, .reference = rms_reference}},

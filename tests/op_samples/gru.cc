@@ -173,7 +173,7 @@ void tangent_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
   }
 }
 
-const OpTests kTests = {
+const OpTests kGruTests = {
     {"gru", {.samples = gru_samples, .reference = gru_reference}},
     {"gru_gradients", {.samples = gradient_samples, .reference = gradient_reference}},
     {"gru_tangents", {.samples = tangent_samples, .reference = tangent_reference}},

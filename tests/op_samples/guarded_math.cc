@@ -7,7 +7,7 @@ namespace capstan::testing {
 
 namespace {
 
-const OpTests kTests = {
+const OpTests kGuardedMathTests = {
     {"hypot", {.domain = {0.25, 2.0}}},
     {"reciprocal_no_nan", {.domain = {0.25, 4.0}}},
 };

@@ -7,7 +7,7 @@ namespace capstan::testing {
 
 namespace {
 
-const OpTests kTests = {
+const OpTests kHardActivationTests = {
     {"hard_tanh", {.domain = {-0.9, 0.9}}},      {"hard_shrink", {.domain = {0.75, 2.0}}},
     {"soft_shrink", {.domain = {0.75, 2.0}}},    {"threshold", {.domain = {0.25, 2.0}}},
     {"sparse_sigmoid", {.domain = {-0.9, 0.9}}},

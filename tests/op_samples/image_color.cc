@@ -165,7 +165,7 @@ void standardization_reference(const Inputs& in, const AttributeMap&, Outputs& o
   }
 }
 
-const OpTests kTests = {
+const OpTests kImageColorTests = {
     {"image_convert_image_dtype",
      {.samples = convert_samples, .reference = convert_reference, .dtypes = {DType::kFloat32, DType::kFloat64}}},
     {"image_rgb_to_grayscale", {.samples = color_samples, .reference = grayscale_reference}},

@@ -50,7 +50,7 @@ void crop_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
   })};
 }
 
-const OpTests kTests = {
+const OpTests kImageCropTests = {
     {"image_crop_and_resize",
      {.samples = crop_samples, .reference = crop_reference, .dtypes = {DType::kFloat32, DType::kFloat64}}},
 };

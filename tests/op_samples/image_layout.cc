@@ -166,7 +166,7 @@ void patch_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
   })};
 }
 
-const OpTests kTests = {
+const OpTests kImageLayoutTests = {
     {"image_flip_left_right",
      {.samples = image_samples, .reference = flip_left_right_reference, .dtypes = reference::kEveryDType}},
     {"image_flip_up_down",

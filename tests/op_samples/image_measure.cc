@@ -148,7 +148,7 @@ void ssim_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
   });
 }
 
-const OpTests kTests = {
+const OpTests kImageMeasureTests = {
     {"image_image_gradients", {.samples = batch_samples, .reference = gradients_reference}},
     {"image_sobel_edges", {.samples = batch_samples, .reference = sobel_reference}},
     {"image_total_variation", {.samples = variation_samples, .reference = variation_reference}},

@@ -145,7 +145,7 @@ void adjoint_reference(const Inputs& in, const AttributeMap& attributes, Outputs
   out = {apply_dense(in[0], attributes, in[1].shape[-3], in[1].shape[-2], true)};
 }
 
-const OpTests kTests = {
+const OpTests kImageResizeTests = {
     {"image_resize", {.samples = resize_samples, .reference = resize_reference}},
     {"image_resize_adjoint", {.samples = adjoint_samples, .reference = adjoint_reference}},
 };

@@ -122,7 +122,7 @@ void rotate_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
   warp_reference_at(in[0], transforms, attributes, out);
 }
 
-const OpTests kTests = {
+const OpTests kImageWarpTests = {
     {"image_affine_transform",
      {.samples = warp_samples, .reference = warp_reference, .dtypes = {DType::kFloat32, DType::kFloat64}}},
     {"image_affine_transform_adjoint",

@@ -62,7 +62,7 @@ std::vector<OpSample> embedding_lookup_samples() {
           {.inputs = {{.shape = {4, 3}}, index_input({1}, {4})}, .error = "index 4 is out of range"}};
 }
 
-const OpTests kTests = {
+const OpTests kIndexTests = {
     {"gather", {.samples = gather_samples, .reference = gather_reference, .dtypes = reference::kEveryDType}},
     {"embedding_lookup",
      {.samples = embedding_lookup_samples, .reference = gather_reference, .dtypes = reference::kEveryDType}},

@@ -79,7 +79,7 @@ void layer_gradient_reference(const std::vector<ReferenceTensor>& inputs, const 
   }
 }
 
-const OpTests kTests = {
+const OpTests kLayerNormTests = {
     {"layer_normalization", {.samples = layer_samples, .reference = layer_reference}},
     {"layer_normalization_gradients", {.samples = layer_gradient_samples, .reference = layer_gradient_reference}},
 };

@@ -64,7 +64,7 @@ void lstsq_reference(const std::vector<ComplexTensor>& inputs, const AttributeMa
   outputs = {{DType::kComplex128, {x.rows, x.columns}, x.values}};
 }
 
-const OpTests kTests = {
+const OpTests kLeastSquaresTests = {
     {"pinv",
      {.samples = pinv_samples,
       .reference = reference::real_reference<pinv_reference>,

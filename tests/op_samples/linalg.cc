@@ -82,7 +82,7 @@ void tensordot_reference(const std::vector<ReferenceTensor>& inputs, const Attri
   outputs = {out};
 }
 
-const OpTests kTests = {
+const OpTests kLinalgTests = {
     {"tensordot",
      {.samples = tensordot_samples,
       .reference = tensordot_reference,

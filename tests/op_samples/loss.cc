@@ -59,7 +59,7 @@ void l2_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap
   outputs = {{.dtype = inputs[0].dtype, .shape = {}, .values = {sum / 2}}};
 }
 
-const OpTests kTests = {
+const OpTests kLossTests = {
     {"sigmoid_cross_entropy_with_logits", {.samples = sigmoid_samples, .reference = sigmoid_reference}},
     {"weighted_cross_entropy_with_logits", {.samples = weighted_samples, .reference = weighted_reference}},
     {"l2_loss", {.samples = l2_samples, .reference = l2_reference}},

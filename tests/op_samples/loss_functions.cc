@@ -191,7 +191,7 @@ const OpTest kLogPoissonTest = [] {
   return test;
 }();
 
-const OpTests kTests = {
+const OpTests kLossFunctionsTests = {
     {"mean_squared_error", {.samples = pair_samples, .reference = mean_reference<squared>}},
     {"mean_absolute_error", {.samples = pair_samples, .reference = mean_reference<absolute>}},
     {"mean_absolute_percentage_error", {.samples = pair_samples, .reference = mean_reference<percentage>}},

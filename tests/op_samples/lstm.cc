@@ -114,7 +114,7 @@ void lstm_of_rows_reference(const std::vector<ReferenceTensor>& inputs, const At
   lstm_reference({z, inputs[2], inputs[3], inputs[4], inputs[5]}, attributes, outputs);
 }
 
-const OpTests kTests = {
+const OpTests kLstmTests = {
     {"lstm", {.samples = lstm_samples, .reference = lstm_reference}},
     {"lstm_of_rows", {.samples = lstm_of_rows_samples, .reference = lstm_of_rows_reference}},
 };

@@ -122,7 +122,7 @@ void tangent_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
   }
 }
 
-const OpTests kTests = {
+const OpTests kLstmGradientsTests = {
     {"lstm_gradients", {.samples = gradient_samples, .reference = gradient_reference}},
     {"lstm_tangents", {.samples = tangent_samples, .reference = tangent_reference}},
 };

@@ -102,7 +102,7 @@ void sequence_mask_reference(const Inputs& in, const AttributeMap& attributes, O
   })};
 }
 
-const OpTests kTests = {
+const OpTests kMaskTests = {
     {"one_hot", {.samples = one_hot_samples, .reference = one_hot_reference}},
     {"where_indices", {.samples = where_indices_samples, .reference = where_indices_reference}},
     {"boolean_mask",

@@ -7,7 +7,7 @@ namespace capstan::testing {
 
 namespace {
 
-const OpTests kTests = {
+const OpTests kMathTests = {
     {"abs", {.domain = {0.25, 2.0}}},    {"sign", {.domain = {0.25, 2.0}}},       {"sqrt", {.domain = {0.1, 4.0}}},
     {"rsqrt", {.domain = {0.1, 4.0}}},   {"reciprocal", {.domain = {0.25, 4.0}}}, {"log", {.domain = {0.25, 4.0}}},
     {"log1p", {.domain = {-0.75, 4.0}}},

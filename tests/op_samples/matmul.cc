@@ -95,7 +95,7 @@ void matvec_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   outputs[0].shape = Shape(outputs[0].shape.dims().first(static_cast<std::size_t>(outputs[0].shape.rank() - 1)));
 }
 
-const OpTests kTests = {
+const OpTests kMatmulTests = {
     {"matmul",
      {.samples = matmul_samples,
       .reference = matmul_reference,

@@ -92,7 +92,7 @@ void logm_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap
   outputs = {reference::map_matrices(inputs[0], n, n, logm_of)};
 }
 
-const OpTests kTests = {
+const OpTests kMatrixFunctionsTests = {
     {"expm",
      {.samples = expm_samples,
       .reference = reference::real_reference<expm_reference>,

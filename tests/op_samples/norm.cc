@@ -193,7 +193,7 @@ void global_clip_reference(const std::vector<ReferenceTensor>& inputs, const Att
   outputs.push_back({.shape = {}, .values = {norm}});
 }
 
-const OpTests kTests = {
+const OpTests kNormTests = {
     {"norm", {.samples = norm_samples, .reference = norm_reference}},
     {"normalize", {.samples = normalized_samples, .reference = normalized_reference}},
     {"l2_normalize", {.samples = normalize_samples, .reference = normalize_reference}},

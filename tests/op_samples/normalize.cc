@@ -58,7 +58,7 @@ void normalization_reference(const std::vector<ReferenceTensor>& inputs, const A
   }
 }
 
-const OpTests kTests = {
+const OpTests kNormalizeTests = {
     {"moments", {.samples = moments_samples, .reference = moments_reference}},
     {"batch_normalization", {.samples = normalization_samples, .reference = normalization_reference}},
 };

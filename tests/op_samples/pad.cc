@@ -63,7 +63,7 @@ void pad_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& a
   })};
 }
 
-const OpTests kTests = {
+const OpTests kPadTests = {
     {"pad", {.samples = pad_samples, .reference = pad_reference, .dtypes = reference::kEveryDType}},
 };
 

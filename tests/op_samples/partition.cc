@@ -76,7 +76,7 @@ void stitch_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   }
 }
 
-const OpTests kTests = {
+const OpTests kPartitionTests = {
     {"dynamic_partition",
      {.samples = partition_samples, .reference = partition_reference, .dtypes = reference::kEveryDType}},
     {"dynamic_stitch", {.samples = stitch_samples, .reference = stitch_reference, .dtypes = reference::kEveryNumber}},

@@ -103,7 +103,7 @@ void range_of_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   out[0].shape = {static_cast<std::int64_t>(out[0].values.size())};
 }
 
-const OpTests kTests = {
+const OpTests kPlaceTests = {
     {"reverse_sequence",
      {.samples = reverse_sequence_samples, .reference = reverse_sequence_reference, .dtypes = reference::kEveryDType}},
     {"invert_permutation", {.samples = invert_permutation_samples, .reference = invert_permutation_reference}},

@@ -136,7 +136,7 @@ void gather_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   outputs = {out};
 }
 
-const OpTests kTests = {
+const OpTests kPoolTests = {
     {"max_pool2d", {.samples = pool_samples, .reference = pool_reference<true>}},
     {"max_pool2d_scatter", {.samples = scatter_samples, .reference = scatter_reference<true>}},
     {"max_pool2d_gather", {.samples = gather_samples, .reference = gather_reference}},

@@ -173,7 +173,7 @@ void argmax_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   outputs.push_back(places[0]);
 }
 
-const OpTests kTests = {
+const OpTests kPoolNdTests = {
     {"max_pool1d", {.samples = signal_samples, .reference = pool_nd_reference<true>}},
     {"avg_pool1d", {.samples = signal_samples, .reference = pool_nd_reference<false>}},
     {"max_pool3d", {.samples = volume_samples, .reference = pool_nd_reference<true>}},

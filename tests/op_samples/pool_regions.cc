@@ -129,7 +129,7 @@ void adaptive_reference(const std::vector<ReferenceTensor>& inputs, const Attrib
   outputs = {pooled(kMax, inputs[0], regions)};
 }
 
-const OpTests kTests = {
+const OpTests kPoolRegionsTests = {
     {"fractional_max_pool", {.samples = fractional_samples, .reference = fractional_reference<true>}},
     {"fractional_avg_pool", {.samples = fractional_samples, .reference = fractional_reference<false>}},
     {"adaptive_max_pool", {.samples = adaptive_samples, .reference = adaptive_reference<true>}},

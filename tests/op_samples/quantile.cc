@@ -95,7 +95,7 @@ void quantiles_reference(const std::vector<ReferenceTensor>& in, const Attribute
   reference_at(in[0], q, false, attributes, out);
 }
 
-const OpTests kTests = {
+const OpTests kQuantileTests = {
     {"percentile", {.samples = percentile_samples, .reference = percentile_reference}},
     {"quantiles", {.samples = quantiles_samples, .reference = quantiles_reference}},
 };

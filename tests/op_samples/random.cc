@@ -35,7 +35,7 @@ std::vector<OpSample> uniform_samples() {
 }
 const OpTest kNormalTest = {.samples = normal_samples, .random = true};
 
-const OpTests kTests = {
+const OpTests kRandomTests = {
     {"random_uniform", {.samples = uniform_samples, .random = true}},
     {"random_normal", kNormalTest},
     {"random_truncated_normal", kNormalTest},

@@ -38,7 +38,7 @@ std::vector<OpSample> order_samples() {
 }
 const OpTest kOrderTest = {.samples = order_samples, .random = true};
 
-const OpTests kTests = {
+const OpTests kRandomChoiceTests = {
     {"random_categorical", {.samples = categorical_samples, .random = true}},
     {"random_order", kOrderTest},
     {"random_shuffle", kOrderTest},

@@ -50,7 +50,7 @@ std::vector<OpSample> integer_samples() {
   };
 }
 
-const OpTests kTests = {
+const OpTests kRandomStatelessTests = {
     {"stateless_uniform", kFloatTest},
     {"stateless_normal", kFloatTest},
     {"stateless_truncated_normal", kFloatTest},

@@ -84,7 +84,7 @@ void arg_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMa
   outputs[0].dtype = int64;
 }
 
-const OpTests kTests = {
+const OpTests kReduceTests = {
     {"reduce_sum",
      {.samples = sum_samples,
       .reference = reference::group_reference<reference::sum_of>,

@@ -65,7 +65,7 @@ std::vector<OpSample> count_samples() {
           {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
 }
 
-const OpTests kTests = {
+const OpTests kReduceCompositesTests = {
     {"reduce_logsumexp",
      {.samples = reference::reduction_samples, .reference = reference::group_reference<logsumexp_of>}},
     {"reduce_variance",

@@ -28,7 +28,7 @@ std::vector<OpSample> scan_samples() {
   samples.push_back({.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range"});
   return samples;
 }
-std::vector<OpSample> product_samples() {
+std::vector<OpSample> running_product_samples() {
   std::vector<OpSample> samples = scan_samples();
   samples.push_back({.inputs = {{.shape = {2, 4}, .values = {2, 0, 3, 0.5, 0, 1, 0, 2}}}, .attributes = {{"axis", 1}}});
   return samples;
@@ -132,13 +132,13 @@ void recurrence_reference(const std::vector<ReferenceTensor>& inputs, const Attr
   outputs = {out};
 }
 
-const OpTests kTests = {
+const OpTests kScanTests = {
     {"cumsum",
      {.samples = scan_samples,
       .reference = scan_reference<SumStep, ReferenceTensor>,
       .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}}},
     {"cumprod",
-     {.samples = product_samples,
+     {.samples = running_product_samples,
       .reference = scan_reference<ProductStep, ReferenceTensor>,
       .complex_reference = scan_reference<ProductStep, ComplexTensor>,
       .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}}},

@@ -38,7 +38,7 @@ void running_reference(const std::vector<ReferenceTensor>& in, const AttributeMa
   });
 }
 
-const OpTests kTests = {
+const OpTests kScanExtremumTests = {
     {"cummax", {.samples = running_samples, .reference = running_reference<true>, .dtypes = reference::kRealDTypes}},
     {"cummin", {.samples = running_samples, .reference = running_reference<false>, .dtypes = reference::kRealDTypes}},
 };

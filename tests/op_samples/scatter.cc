@@ -104,7 +104,7 @@ void tensor_scatter_reference(const Inputs& in, const AttributeMap&, Outputs& ou
 }
 // Without uint8, whose results would be negative numbers.
 
-const OpTests kTests = {
+const OpTests kScatterTests = {
     {"gather_nd", {.samples = gather_nd_samples, .reference = gather_nd_reference, .dtypes = reference::kEveryDType}},
     {"scatter_nd",
      {.samples = scatter_nd_samples, .reference = scatter_nd_reference, .dtypes = reference::kEveryNumber}},

@@ -32,7 +32,7 @@ std::vector<OpSample> unsorted_samples() {
        .error = "num_segments is negative, -1"}};
 }
 // Zeros make the products behind the second derivative matter.
-std::vector<OpSample> product_samples() {
+std::vector<OpSample> segment_product_samples() {
   std::vector<OpSample> samples = unsorted_samples();
   samples.push_back({.inputs = {{.shape = {6}, .values = {2, 0, 3, 0, 0, 1}}, ids_input({6}, {0, 0, 1, 2, 2, 0})},
                      .attributes = {{"num_segments", 4}}});
@@ -109,7 +109,7 @@ std::vector<OpSample> extremum_samples() {
 }
 
 template <Reduction reduction>
-const OpTest kUnsortedTest = {.samples = reduction == Reduction::kProduct ? product_samples
+const OpTest kUnsortedTest = {.samples = reduction == Reduction::kProduct ? segment_product_samples
                                          : reduction == Reduction::kMaximum || reduction == Reduction::kMinimum
                                              ? extremum_samples
                                              : unsorted_samples,
@@ -117,7 +117,7 @@ const OpTest kUnsortedTest = {.samples = reduction == Reduction::kProduct ? prod
 template <Reduction reduction>
 const OpTest kSortedTest = {.samples = sorted_samples, .reference = segment_reference<reduction, true>};
 
-const OpTests kTests = {
+const OpTests kSegmentTests = {
     {"unsorted_segment_sum", kUnsortedTest<Reduction::kSum>},
     {"unsorted_segment_prod", kUnsortedTest<Reduction::kProduct>},
     {"unsorted_segment_max", kUnsortedTest<Reduction::kMaximum>},

@@ -107,7 +107,7 @@ void reshape_like_reference(const Inputs& in, const AttributeMap&, Outputs& out)
   out = {{in[0].dtype, in[1].shape, in[0].values}};
 }
 
-const OpTests kTests = {
+const OpTests kShapeTests = {
     {"reshape", {.samples = reshape_samples, .reference = reshape_reference, .dtypes = reference::kEveryDType}},
     {"expand_dims",
      {.samples = expand_dims_samples, .reference = expand_dims_reference, .dtypes = reference::kEveryDType}},

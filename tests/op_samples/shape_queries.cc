@@ -32,7 +32,7 @@ void rank_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
   out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.rank())}}};
 }
 
-const OpTests kTests = {
+const OpTests kShapeQueriesTests = {
     {"shape", {.samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType}},
     {"size", {.samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType}},
     {"rank", {.samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType}},

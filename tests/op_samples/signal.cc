@@ -187,7 +187,7 @@ void inverse_stft_reference(const std::vector<ComplexTensor>& in, const Attribut
   out = {{DType::kFloat64, sum.shape, {sum.values.begin(), sum.values.end()}}};
 }
 
-const OpTests kTests = {
+const OpTests kSignalTests = {
     {"fftshift", {.samples = shift_samples, .reference = shift_reference<false>, .dtypes = reference::kEveryDType}},
     {"ifftshift", {.samples = shift_samples, .reference = shift_reference<true>, .dtypes = reference::kEveryDType}},
     {"frame",

@@ -208,7 +208,7 @@ void strided_slice_reference(const Inputs& in, const AttributeMap& attributes, O
   getitem_reference(in, index(items), out);
 }
 
-const OpTests kTests = {
+const OpTests kSliceTests = {
     {"getitem", {.samples = getitem_samples, .reference = getitem_reference, .dtypes = reference::kEveryDType}},
     {"getitem_adjoint",
      {.samples = getitem_adjoint_samples, .reference = getitem_adjoint_reference, .dtypes = reference::kEveryDType}},

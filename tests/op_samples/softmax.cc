@@ -51,7 +51,7 @@ void softmax_gradient_reference(const std::vector<ReferenceTensor>& inputs, cons
   }
 }
 
-const OpTests kTests = {
+const OpTests kSoftmaxTests = {
     {"softmax_gradient", {.samples = softmax_gradient_samples, .reference = softmax_gradient_reference}},
     {"softmax", {.samples = softmax_samples, .reference = softmax_reference<false>}},
     {"log_softmax", {.samples = softmax_samples, .reference = softmax_reference<true>}},

@@ -94,7 +94,7 @@ void inv_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&
   })};
 }
 
-const OpTests kTests = {
+const OpTests kSolveTests = {
     {"solve",
      {.samples = solve_samples,
       .reference = reference::real_reference<solve_reference>,

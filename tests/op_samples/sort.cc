@@ -130,7 +130,7 @@ void searchsorted_reference(const Inputs& in, const AttributeMap& attributes, Ou
   })};
 }
 
-const OpTests kTests = {
+const OpTests kSortTests = {
     {"sort", {.samples = sort_samples, .reference = sort_reference, .dtypes = reference::kOrderedDTypes}},
     {"argsort", {.samples = sort_samples, .reference = argsort_reference, .dtypes = reference::kOrderedDTypes}},
     {"top_k", {.samples = top_k_samples, .reference = top_k_reference, .dtypes = reference::kRealDTypes}},

@@ -39,7 +39,7 @@ const OpTest kLbetaTest = [] {
   return test;
 }();
 
-const OpTests kTests = {
+const OpTests kSpecialTests = {
     {"lgamma", {.domain = {0.5, 4.0}}},
     {"digamma", {.domain = {0.5, 4.0}}},
     {"erfinv", {.domain = {-0.9, 0.9}}},

@@ -164,7 +164,7 @@ void rank_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap
   outputs = {out};
 }
 
-const OpTests kTests = {
+const OpTests kSpectralTests = {
     {"svd",
      {.samples = svd_samples,
       .reference = reference::real_reference<svd_reference>,

@@ -13,7 +13,7 @@ void read_variable_reference(const std::vector<ReferenceTensor>& inputs, const A
   outputs = inputs;
 }
 
-const OpTests kTests = {
+const OpTests kStateTests = {
     {"read_variable", {.samples = read_variable_samples, .reference = read_variable_reference}},
 };
 

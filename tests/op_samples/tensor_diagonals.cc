@@ -48,7 +48,7 @@ void tensor_diag_part_reference(const std::vector<ReferenceTensor>& inputs, cons
   })};
 }
 
-const OpTests kTests = {
+const OpTests kTensorDiagonalsTests = {
     {"tensor_diag",
      {.samples = tensor_diag_samples, .reference = tensor_diag_reference, .dtypes = {float32, float64, int32, int64}}},
     {"tensor_diag_part",

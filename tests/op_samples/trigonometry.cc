@@ -7,7 +7,7 @@ namespace capstan::testing {
 
 namespace {
 
-const OpTests kTests = {
+const OpTests kTrigonometryTests = {
     {"tan", {.domain = {-1.2, 1.2}}},   {"asin", {.domain = {-0.9, 0.9}}},  {"acos", {.domain = {-0.9, 0.9}}},
     {"acosh", {.domain = {1.25, 4.0}}}, {"atanh", {.domain = {-0.9, 0.9}}},
 };

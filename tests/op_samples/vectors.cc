@@ -120,7 +120,7 @@ void kron_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
   })};
 }
 
-const OpTests kTests = {
+const OpTests kVectorsTests = {
     {"adjoint",
      {.samples = adjoint_samples,
       .reference = adjoint_reference,

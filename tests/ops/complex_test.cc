@@ -91,7 +91,7 @@ TEST(Complex, VariablesAreWatched) {
 TEST(Complex, AdjointsAreConjugateTransposes) {
   const Tensor a = constant({{Double(1, 2), Double(0, 1)}});
   EXPECT_EQ(matmul(a, a, {.adjoint_b = true}).item<Double>(), Double(6, 0));
-  EXPECT_EQ(transpose(a, {}, true).to_vector<Double>(), (std::vector<Double>{{1, -2}, {0, -1}}));
+  EXPECT_EQ(transpose(a, {}, {.conjugate = true}).to_vector<Double>(), (std::vector<Double>{{1, -2}, {0, -1}}));
   EXPECT_THROW(matmul(a, a, {.transpose_b = true, .adjoint_b = true}), ValueError);
 }
 

@@ -35,7 +35,7 @@ void expect_near(const Tensor& got, const Tensor& want, double tolerance = 1e-12
 }
 
 // A positive definite matrix for any x, so that differences stay symmetric.
-Tensor positive(const Tensor& x) { return matmul(x, adjoint(x)) + eye(x.dim(-2), -1, float64); }
+Tensor positive(const Tensor& x) { return matmul(x, adjoint(x)) + eye(x.dim(-2), {}, float64); }
 Tensor symmetric(const Tensor& x) { return x + adjoint(x); }
 
 TEST(Decompositions, GradientsOfSymmetricMatricesAreThoseOfDifferences) {
@@ -52,7 +52,7 @@ TEST(Decompositions, FactorsMultiplyToTheMatrix) {
   for (const Shape& shape : {Shape{40, 40}, Shape{3, 30, 12}, Shape{70, 20}, Shape{20, 70}, Shape{1, 5}, Shape{5, 1}}) {
     const Tensor a = random_tensor(shape, "factors");
     for (const bool full : {false, true}) {
-      const QrFactors of_qr = qr(a, full);
+      const QrFactors of_qr = qr(a, {.full_matrices = full});
       expect_near(matmul(of_qr.q, of_qr.r), a);
       const SvdFactors of_svd = svd(a, {.full_matrices = full});
       const std::int64_t k = of_svd.s.dim(-1);
@@ -93,7 +93,7 @@ TEST(Decompositions, ADeterminantHasTwoDerivativesAtASingularMatrix) {
   tape.watch(a);
   expect_near(tape.gradient(det(a), a), zeros({3, 3}, float64), 1e-13);
   check_gradients([](const auto& in) { return det(in[0]); }, {a}, {.order = 2});
-  check_gradients([](const auto& in) { return det(in[0]); }, {eye(3, -1, float64)}, {.order = 2});
+  check_gradients([](const auto& in) { return det(in[0]); }, {eye(3, {}, float64)}, {.order = 2});
 }
 
 TEST(Decompositions, ThePseudoInverseHasGradientsForEqualSingularValues) {
@@ -102,7 +102,7 @@ TEST(Decompositions, ThePseudoInverseHasGradientsForEqualSingularValues) {
   // The solution of rank two is the smallest one.
   const Tensor a = make_tensor(float64, {3, 3}, {1, 2, 3, 2, 4, 6, 0, 1, -1});
   const Tensor b = make_tensor(float64, {3, 1}, {1, 2, 0});
-  const Tensor x = lstsq(a, b, 0, false);
+  const Tensor x = lstsq(a, b, {.fast = false});
   expect_near(matmul(a, x), b);
 }
 
@@ -118,7 +118,7 @@ TEST(Decompositions, NormsOfMatricesAreThoseOfSingularValues) {
   const Tensor s = svd(transpose(x, {1, 0, 2}), {.compute_uv = false}).s;
   expect_near(norm(x, 2, {0, 2}), reduce_max(s, -1));
   expect_near(norm(x, "nuclear", {0, 2}), reduce_sum(s, -1));
-  EXPECT_EQ(norm(x, 2, {2, 0}, true).shape(), (Shape{1, 2, 1}));
+  EXPECT_EQ(norm(x, 2, {2, 0}, {.keepdims = true}).shape(), (Shape{1, 2, 1}));
   expect_near(norm(x, "fro", {0, 2}), norm(x, "euclidean", {0, 2}));
   check_gradients([](const auto& in) { return norm(in[0], 2, {0, 2}); }, {x}, {.order = 2});
   check_gradients([](const auto& in) { return norm(in[0], "nuclear", {0, 2}); }, {x}, {.order = 2});
@@ -134,7 +134,7 @@ Tensor random_complex(const Shape& shape, const char* seed) {
   return make_tensor(complex128, shape, values);
 }
 Tensor complex_positive(const Tensor& x) {
-  return matmul(x, adjoint(x)) + cast(eye(x.dim(-2), -1, float64), complex128);
+  return matmul(x, adjoint(x)) + cast(eye(x.dim(-2), {}, float64), complex128);
 }
 
 TEST(Decompositions, GradientsOfComplexMatricesAreThoseOfDifferences) {
@@ -144,7 +144,7 @@ TEST(Decompositions, GradientsOfComplexMatricesAreThoseOfDifferences) {
   check_gradients([](const auto& in) { return logdet(complex_positive(in[0])); }, x, options);
   check_gradients([](const auto& in) { return eigvalsh(symmetric(in[0])); }, x, options);
   check_gradients([](const auto& in) { return inv(in[0]); }, x, options);
-  check_gradients([](const auto& in) { return inv(in[0], true); }, x, options);
+  check_gradients([](const auto& in) { return inv(in[0], {.adjoint = true}); }, x, options);
   check_gradients([](const auto& in) { return det(in[0]); }, x, options);
   check_gradients([](const auto& in) { return cofactors(in[0]); }, x, options);
   check_gradients([](const auto& in) { return slogdet(in[0]).sign; }, x, options);
@@ -160,11 +160,12 @@ TEST(Decompositions, GradientsOfComplexMatricesAreThoseOfDifferences) {
   check_gradients([](const auto& in) { return norm(in[0], 2, {0, 1}); }, tall, options);
   const std::vector<Tensor> pair = {tall[0], random_complex({3, 1}, "right")};
   check_gradients([](const auto& in) { return lstsq(in[0], in[1]); }, pair, options);
-  check_gradients([](const auto& in) { return lstsq(in[0], in[1], 0, false); }, pair, options);
+  check_gradients([](const auto& in) { return lstsq(in[0], in[1], {.fast = false}); }, pair, options);
   const std::vector<Tensor> square = {x[0], pair[1]};
   for (const bool adjoint : {false, true}) {
-    check_gradients([&](const auto& in) { return solve(in[0], in[1], adjoint); }, square, options);
-    check_gradients([&](const auto& in) { return triangular_solve(in[0], in[1], true, adjoint); }, square, options);
+    check_gradients([&](const auto& in) { return solve(in[0], in[1], {.adjoint = adjoint}); }, square, options);
+    check_gradients([&](const auto& in) { return triangular_solve(in[0], in[1], {.adjoint = adjoint}); }, square,
+                    options);
   }
 }
 
@@ -206,7 +207,7 @@ TEST(Decompositions, EigenvaluesOfRealMatricesAreComplex) {
   tape.watch(a);
   const Tensor sum = real(reduce_sum(eigvals(a), -1));
   expect_near(sum, trace(a));
-  expect_near(tape.gradient(sum, a), eye(5, -1, float64) + zeros({2, 5, 5}, float64), 1e-10);
+  expect_near(tape.gradient(sum, a), eye(5, {}, float64) + zeros({2, 5, 5}, float64), 1e-10);
 }
 
 TEST(Decompositions, RootsAndLogarithmsUndoPowersAndExponentials) {

@@ -46,7 +46,7 @@ TEST(Colors, OfBytesRunFromZeroToTheLargest) {
   EXPECT_EQ(converted[0], 0.0f);
   EXPECT_NEAR(converted[1], 0.2, 1e-7);
   EXPECT_EQ(converted[2], 1.0f);
-  EXPECT_EQ(image::convert_image_dtype(constant({0.0, 0.2, 1.0, 7.0}), uint8, true).to_vector<int>(),
+  EXPECT_EQ(image::convert_image_dtype(constant({0.0, 0.2, 1.0, 7.0}), uint8, {.saturate = true}).to_vector<int>(),
             (Ints{0, 51, 255, 255}));
   EXPECT_EQ(image::adjust_brightness(bytes({10, 250}, {2}), 0.1).to_vector<int>(), (Ints{35, 255}));
   EXPECT_EQ(image::rgb_to_grayscale(bytes({255, 255, 255}, {1, 1, 3})).to_vector<int>(), (Ints{255}));

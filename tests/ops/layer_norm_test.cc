@@ -27,7 +27,7 @@ TEST(LayerNormalization, AgreesWithItsFormula) {
     fused.watch(x);
     plain.watch(x);
     const Tensor y = layer_normalization(x[0], x[1], x[2]);
-    const Moments m = moments(x[0], 1, true);
+    const Moments m = moments(x[0], 1, {.keepdims = true});
     const Tensor want = (x[0] - m.mean) * rsqrt(m.variance + 1e-3) * x[1] + x[2];
     EXPECT_LT(reduce_max(abs(y - want)).item<double>(), 1e-11);
     const Tensor g = random::normal(shape, 0, 1, float64, 4);

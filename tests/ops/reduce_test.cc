@@ -84,7 +84,7 @@ TEST(Scan, RunsRecurrencesInBothDirections) {
   const Tensor a = constant({9.0, 2.0, 3.0});
   const Tensor b = constant({1.0, 1.0, 1.0});
   EXPECT_EQ(linear_recurrence(a, b).to_vector<float>(), (std::vector<float>{1, 3, 10}));
-  EXPECT_EQ(linear_recurrence(a, b, 0, true).to_vector<float>(), (std::vector<float>{28, 3, 1}));
+  EXPECT_EQ(linear_recurrence(a, b, 0, {.reverse = true}).to_vector<float>(), (std::vector<float>{28, 3, 1}));
 }
 
 }  // namespace

@@ -18,4 +18,6 @@ std::string message_of(const Call& call) {
   return "nothing was thrown";
 }
 
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 }  // namespace capstan::testing

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/golden_json.h"
 
@@ -33,6 +35,14 @@ inline std::string bytes_of_hex(const std::string& hex) {
     bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
   }
   return bytes;
+}
+
+// A tensor as the readers give it: smaller types become wider ones.
+inline Tensor expected_tensor(Json json) {
+  for (const auto& [narrow, wide] : {std::pair{"float16", "float32"}, {"int16", "int32"}, {"int8", "int32"}}) {
+    if (json.at("dtype") == narrow) json["dtype"] = wide;
+  }
+  return tensor_from_json(json);
 }
 
 }  // namespace capstan::testing

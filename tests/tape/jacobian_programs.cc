@@ -135,9 +135,9 @@ Programs jacobian_programs() {
   batch("square", [](const Tensor& x) { return x * x; });
   batch("softmax", [](const Tensor& x) { return softmax(x); });
   batch("linear", [](const Tensor& x) { return matmul(x, constant({{1, 2, 3}, {4, 5, 6}}, float64)); });
-  batch("norm_per_row", [](const Tensor& x) { return reduce_euclidean_norm(x, 1, true); });
+  batch("norm_per_row", [](const Tensor& x) { return reduce_euclidean_norm(x, 1, {.keepdims = true}); });
   batch("row_outer_product", [](const Tensor& x) { return expand_dims(x, 2) * expand_dims(x, 1); });
-  batch("not_independent", [](const Tensor& x) { return x + reduce_sum(x, 0, true); });
+  batch("not_independent", [](const Tensor& x) { return x + reduce_sum(x, 0, {.keepdims = true}); });
   batch("single_example", [](const Tensor& x) { return tanh(x); });
   batch("empty_row", [](const Tensor& x) { return x * 2.0; });
   batch("rank_three", [](const Tensor& x) { return sin(x); });

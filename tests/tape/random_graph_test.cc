@@ -62,7 +62,7 @@ Tensor graph(std::uint64_t seed, int steps, const std::vector<Tensor>& inputs, b
         next = a / (2 + square(b));
         break;
       case 9:
-        next = a + (stops ? stop_gradient(b) : b) * reduce_mean(a, 0, true);
+        next = a + (stops ? stop_gradient(b) : b) * reduce_mean(a, 0, {.keepdims = true});
         break;
       case 10:
         next = matmul(a, matmul(b, a, {.transpose_a = true})) * 0.2;

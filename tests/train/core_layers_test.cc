@@ -365,7 +365,7 @@ TEST(Noise, HasTheMomentsThatItPromises) {
     return std::pair(m.mean.item<float>(), m.variance.item<float>());
   };
   for (const bool seeded : {false, true}) {
-    const std::optional<std::uint64_t> seed = seeded ? std::optional<std::uint64_t>(3) : std::nullopt;
+    const Seed seed = seeded ? Seed(3) : Seed();
     const auto [mean, variance] = moments_of(layers::GaussianNoise(0.5, {.seed = seed}));
     EXPECT_NEAR(mean, 2, 0.01);
     EXPECT_NEAR(variance, 0.25, 0.01);

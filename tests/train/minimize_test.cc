@@ -38,7 +38,7 @@ TEST(Minimize, FindsTheMinimumOfRosenbrocksFunctionInAThousandDimensions) {
 TEST(Minimize, NeedsNStepsForAQuadraticOfNDimensions) {
   constexpr int kSize = 12;
   const Tensor root = random::normal({kSize, kSize}, 0, 1, float64, 3);
-  const Tensor matrix = matmul(root, root, {.transpose_a = true}) + eye(kSize, -1, float64);
+  const Tensor matrix = matmul(root, root, {.transpose_a = true}) + eye(kSize, {}, float64);
   const Tensor b = random::normal({kSize}, 0, 1, float64, 4);
   const auto quadratic = [&](const Tensor& x) { return 0.5 * reduce_sum(x * matvec(matrix, x)) - reduce_sum(x * b); };
   const LBFGS lbfgs({.gradient_tolerance = 1e-6, .memory = kSize, .decrease = 1e-10, .curvature = 1e-9});

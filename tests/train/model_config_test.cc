@@ -31,6 +31,10 @@ TEST(ModelConfig, OfASequential) {
   expect_round_trip(
       Sequential({layers::Dense(3, {.input_shape = {4}}), Sequential({layers::Dense(2), layers::ReLU()})}),
       ones({2, 4}));
+  // The innermost says what all take.
+  const Sequential inner({Sequential({layers::Dense(2, {.input_shape = {4}})}), layers::ReLU()});
+  EXPECT_TRUE(Sequential({inner}).is_built());
+  expect_round_trip(Sequential({inner}), ones({2, 4}));
 }
 
 TEST(ModelConfig, OfAGraphWithCallOptionsAndStructures) {

@@ -22,7 +22,7 @@ struct ThingOptions {
   DTypePolicy dtype = "float32";
   Shape shape = {};
   InputShape input_shape = {};
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   static std::span<const OptionField> fields() {
     using O = ThingOptions;
     static constexpr OptionField all[] = {option<&O::activation>("activation"),
@@ -218,7 +218,7 @@ TEST(Initializers, AreOrthogonalBeyondABlock) {
     const Tensor w = reshape(initializers::Orthogonal(2)(shape, float64), {-1, shape[-1]});
     const bool is_tall = w.dim(0) >= w.dim(1);
     const Tensor gram = is_tall ? matmul(w, w, {.transpose_a = true}) : matmul(w, w, {.transpose_b = true});
-    EXPECT_LT(reduce_max(abs(gram - 4 * eye(gram.dim(0), -1, float64))).item<double>(), 1e-13);
+    EXPECT_LT(reduce_max(abs(gram - 4 * eye(gram.dim(0), {}, float64))).item<double>(), 1e-13);
   }
   EXPECT_EQ(initializers::Orthogonal()({0, 3}).shape(), (Shape{0, 3}));
   EXPECT_THROW(initializers::Orthogonal()({3}), ShapeError);

@@ -66,7 +66,7 @@ TEST(Dynamic, Loops) {
   };
   in_both(sums, constant({1.0, 2.0, 3.0}), {1, 3, 6});
   const auto difference = [](const Tensor& x) {
-    return dynamic::fold([](auto v) { return TensorList{v[1] - v[0]}; }, {x}, {constant(0.0)}, true)[0];
+    return dynamic::fold([](auto v) { return TensorList{v[1] - v[0]}; }, {x}, {constant(0.0)}, {.reverse = true})[0];
   };
   in_both(difference, constant({1.0, 2.0, 4.0}), {3});
 }

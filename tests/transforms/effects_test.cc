@@ -247,10 +247,11 @@ TEST(HostUniform, DrawsWithTheSeedsOfEachCall) {
   const Tensor x = ones({2, 3});
   std::int64_t calls = 0;
   const auto seeds = [&] { return std::array<std::int64_t, 2>{4, calls++}; };
-  auto traced = function([&](const Tensor& like) { return host_uniform(like, seeds, true); });
+  auto traced = function([&](const Tensor& like) { return host_uniform(like, seeds, {.stateless = true}); });
   for (std::int64_t call = 0; call < 3; ++call) {
     const Tensor want = random::stateless_uniform({2, 3}, {4, call});
-    EXPECT_EQ((call == 1 ? host_uniform(x, seeds, true) : traced(x)).to_vector<float>(), want.to_vector<float>());
+    EXPECT_EQ((call == 1 ? host_uniform(x, seeds, {.stateless = true}) : traced(x)).to_vector<float>(),
+              want.to_vector<float>());
   }
   const auto one = [] { return std::array<std::int64_t, 2>{9, 0}; };
   EXPECT_EQ(host_uniform(x, one).to_vector<float>(), random::uniform({2, 3}, 0, 1, float32, 9).to_vector<float>());

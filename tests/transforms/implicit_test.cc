@@ -131,6 +131,8 @@ TEST(FixedPoint, Errors) {
   EXPECT_NE(
       run([](const Tensor& x) { return -x; }, one, {.max_iterations = 7}).find("not converged after 7 iterations"),
       std::string::npos);
+  EXPECT_NE(run([](const Tensor& x) { return x; }, one, {.tolerance = -1.0}).find("fixed_point: tolerance must not be"),
+            std::string::npos);
   EXPECT_NE(run([](const Tensor& x) { return x * x * 4.0; }, one).find("gives NaN or infinity"), std::string::npos);
   EXPECT_NE(run([](const Tensor& x) { return sqrt(x) * 0.5; }, vector64({-1.0, 1.0})).find("gives NaN or infinity"),
             std::string::npos);

@@ -130,7 +130,7 @@ Tensor run_instruction(const RandomProgram& program, const Instruction& instruct
     case 24:
       return reduce_mean(spread(x) * y, 0);
     case 25:
-      return reduce_sum(spread(x) * spread(y), 1, true) * 0.1;
+      return reduce_sum(spread(x) * spread(y), 1, {.keepdims = true}) * 0.1;
     case 26:
       return softmax(spread(x));
     case 27:
@@ -140,7 +140,7 @@ Tensor run_instruction(const RandomProgram& program, const Instruction& instruct
     case 29:
       return concat({spread(x), spread(y)}, 0)(slice(0, program.rows)) - z;
     case 30:
-      return reduce_max(spread(x), 1, true) * y;
+      return reduce_max(spread(x), 1, {.keepdims = true}) * y;
     case 31:
       return broadcast_to(tanh(reduce_mean(x)), full) * y;
     case 32:

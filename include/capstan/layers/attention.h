@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capstan/layer.h"
+#include "capstan/seed.h"
 
 namespace capstan {
 namespace layers {
@@ -20,7 +21,7 @@ struct AttentionOptions {
   bool use_scale = false;          ///< scores are multiplied by a weight
   std::string score_mode = "dot";  ///< or "concat"
   double dropout = 0;              ///< the fraction of scores that are zeroed when training
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -46,7 +47,7 @@ class CAPSTAN_EXPORT Attention final : public Layer {
 struct AdditiveAttentionOptions {
   bool use_scale = true;  ///< sums are weighted
   double dropout = 0;     ///< the fraction of scores that are zeroed when training
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -74,7 +75,7 @@ struct MultiHeadAttentionOptions {
   Regularizer activity_regularizer = {};  ///< of each projection
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -116,7 +117,7 @@ struct GroupQueryAttentionOptions {
   Regularizer activity_regularizer = {};  ///< of each projection
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;

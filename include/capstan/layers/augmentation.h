@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "capstan/layer.h"
+#include "capstan/seed.h"
 
 namespace capstan {
 namespace layers {
@@ -110,7 +111,7 @@ class CAPSTAN_EXPORT CenterCrop final : public Layer {
 
 /// Options of RandomCrop and RandomFlip.
 struct RandomPlaceOptions {
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string data_format = "channels_last";
   std::string name = {};
   InputShape input_shape = {};
@@ -144,7 +145,7 @@ struct RandomWarpOptions {
   /// or "wrap".
   std::string fill_mode = "reflect";
   std::string interpolation = "bilinear";  ///< or "nearest"
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   double fill_value = 0;
   std::string data_format = "channels_last";
   std::string name = {};
@@ -179,7 +180,7 @@ struct RandomZoomOptions {
   std::optional<FactorRange> width_factor = {};
   std::string fill_mode = "reflect";       ///< as RandomWarpOptions
   std::string interpolation = "bilinear";  ///< or "nearest"
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   double fill_value = 0;
   std::string data_format = "channels_last";
   std::string name = {};
@@ -204,7 +205,7 @@ class CAPSTAN_EXPORT RandomZoom final : public Layer {
 /// Options of RandomContrast and RandomBrightness.
 struct RandomColorOptions {
   ValueRange value_range = {};  ///< what pixels can have; results are limited to it
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string data_format = "channels_last";
   std::string name = {};
   InputShape input_shape = {};

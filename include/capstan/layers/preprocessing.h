@@ -246,7 +246,7 @@ class CAPSTAN_EXPORT Normalization final : public Layer {
   /// given its mean.
   void adapt(const Tensor& data) const;
   /// The same for the inputs of a pass over batches, or of its first `steps`.
-  void adapt(const BatchSource& data, std::int64_t steps = -1) const;
+  void adapt(const BatchSource& data, std::optional<std::int64_t> steps = {}) const;
 
  private:
   explicit Normalization(std::shared_ptr<LayerBase> body) : Layer(std::move(body)) {}
@@ -303,7 +303,7 @@ class CAPSTAN_EXPORT Discretization final : public Layer {
   /// layer that was given its boundaries, for no elements, and for elements that are not finite.
   void adapt(const Tensor& data) const;
   /// The same for the inputs of a pass over batches, or of its first `steps`.
-  void adapt(const BatchSource& data, std::int64_t steps = -1) const;
+  void adapt(const BatchSource& data, std::optional<std::int64_t> steps = {}) const;
   /// The boundaries that were given or found; none before.
   std::vector<double> bin_boundaries() const;
 
@@ -442,7 +442,7 @@ class CAPSTAN_EXPORT IntegerLookup final : public Layer {
   /// and for data without tokens.
   void adapt(const Tensor& data) const;
   /// The same for the inputs of a pass over batches, or of its first `steps`; a vector is one document there.
-  void adapt(const BatchSource& data, std::int64_t steps = -1) const;
+  void adapt(const BatchSource& data, std::optional<std::int64_t> steps = {}) const;
   /// Replaces the vocabulary. It may begin with the mask token and the unknown ones, as get_vocabulary() has them.
   /// `idf_weights` has a weight for each token, with "tf_idf" only.
   void set_vocabulary(const std::vector<std::int64_t>& vocabulary, const std::vector<double>& idf_weights = {}) const;

@@ -12,6 +12,7 @@
 
 #include "capstan/activations.h"
 #include "capstan/layer.h"
+#include "capstan/seed.h"
 
 namespace capstan {
 namespace layers {
@@ -58,7 +59,7 @@ struct SimpleRNNCellOptions {
   Constraint bias_constraint = {};
   double dropout = 0;            ///< of the inputs
   double recurrent_dropout = 0;  ///< of the states
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -82,7 +83,7 @@ struct LSTMCellOptions {
   Constraint bias_constraint = {};
   double dropout = 0;            ///< of the inputs
   double recurrent_dropout = 0;  ///< of the states
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -106,7 +107,7 @@ struct GRUCellOptions {
   Constraint bias_constraint = {};
   double dropout = 0;            ///< of the inputs
   double recurrent_dropout = 0;  ///< of the states
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -214,7 +215,7 @@ struct SimpleRNNOptions {
   Constraint bias_constraint = {};
   double dropout = 0;            ///< of the inputs
   double recurrent_dropout = 0;  ///< of the states
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   bool return_sequences = false;
   bool return_state = false;
   bool go_backwards = false;
@@ -245,7 +246,7 @@ struct LSTMOptions {
   Constraint bias_constraint = {};
   double dropout = 0;            ///< of the inputs
   double recurrent_dropout = 0;  ///< of the states
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   bool return_sequences = false;
   bool return_state = false;
   bool go_backwards = false;
@@ -276,7 +277,7 @@ struct GRUOptions {
   Constraint bias_constraint = {};
   double dropout = 0;            ///< of the inputs
   double recurrent_dropout = 0;  ///< of the states
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   bool return_sequences = false;
   bool return_state = false;
   bool go_backwards = false;
@@ -331,7 +332,7 @@ struct ConvLSTMOptions {
   Constraint bias_constraint = {};
   double dropout = 0;
   double recurrent_dropout = 0;
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   bool return_sequences = false;
   bool return_state = false;
   bool go_backwards = false;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capstan/layer.h"
+#include "capstan/seed.h"
 
 namespace capstan {
 namespace layers {
@@ -19,7 +20,7 @@ struct DropoutOptions {
   std::optional<Shape> noise_shape = {};
   /// With a seed the layer drops what Keras's layer with this seed drops on TensorFlow, call for call. Without one it
   /// takes the next of the process's stream, see set_seed, and is faster.
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -35,7 +36,7 @@ class CAPSTAN_EXPORT Dropout final : public Layer {
 
 /// Options of SpatialDropout1D.
 struct SpatialDropout1DOptions {
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -52,7 +53,7 @@ class CAPSTAN_EXPORT SpatialDropout1D final : public Layer {
 /// Options of SpatialDropout2D and SpatialDropout3D.
 struct SpatialDropoutOptions {
   std::string data_format = "channels_last";  ///< or "channels_first"
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -73,7 +74,7 @@ class CAPSTAN_EXPORT SpatialDropout3D final : public Layer {
 
 /// Options of GaussianNoise and GaussianDropout.
 struct NoiseOptions {
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
@@ -97,7 +98,7 @@ class CAPSTAN_EXPORT GaussianDropout final : public Layer {
 struct AlphaDropoutOptions {
   /// As that of Dropout.
   std::optional<Shape> noise_shape = {};
-  std::optional<std::uint64_t> seed = {};
+  Seed seed = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;

@@ -64,11 +64,15 @@ CAPSTAN_EXPORT Tensor celu(Operand x, double alpha = 1.0);
 ///
 ///     selu(constant({-1.0, 0.0, 3.0}));  // [-1.111331, 0, 3.152103]
 CAPSTAN_EXPORT Tensor selu(Operand x);
+/// Options of gelu.
+struct GeluOptions {
+  bool approximate = false;
+};
 /// x times the probability that a normal variable is below x (Hendrycks, Gimpel 2016):
 /// gelu_erf(x), or gelu_tanh(x) if `approximate`.
 ///
 ///     gelu(constant({-1.0, 0.0, 1.0}));  // [-0.1586553, 0, 0.8413447]
-CAPSTAN_EXPORT Tensor gelu(Operand x, bool approximate = false);
+CAPSTAN_EXPORT Tensor gelu(Operand x, const GeluOptions& options = {});
 /// x / 2 * (1 + erf(x / sqrt(2))).
 ///
 ///     gelu_erf(constant({-1.0, 0.0, 1.0}));  // [-0.1586553, 0, 0.8413447]

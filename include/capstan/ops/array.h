@@ -25,10 +25,10 @@ CAPSTAN_EXPORT Tensor fill(const Shape& shape, Operand value);
 ///     ones_like(constant({1, 2}));  // [1, 1]
 CAPSTAN_EXPORT Tensor zeros_like(Operand x);
 CAPSTAN_EXPORT Tensor ones_like(Operand x);
-/// The identity matrix, [rows, columns]; square unless columns is given (>= 0).
+/// The identity matrix, [rows, columns]; square unless columns is given.
 ///
 ///     eye(2);  // [[1, 0], [0, 1]]
-CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = floatx());
+CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {}, DType dtype = floatx());
 /// start, start + delta, ... below limit (above it for a negative delta). Numbers: integers make
 /// int32.
 ///
@@ -55,11 +55,15 @@ CAPSTAN_EXPORT Tensor expand_dims(Operand x, int axis);
 ///
 ///     squeeze(zeros({1, 3, 1}));  // [0, 0, 0]
 CAPSTAN_EXPORT Tensor squeeze(Operand x, Axes axes = {});
+/// Options of transpose.
+struct TransposeOptions {
+  bool conjugate = false;  ///< whether complex numbers are conjugated as well
+};
 /// Axes in another order; reversed unless `perm` is given. `conjugate` takes the conjugate of complex numbers as well.
 ///
 ///     transpose(constant({{1, 2, 3}, {4, 5, 6}}));  // [[1, 4], [2, 5], [3, 6]]
 ///     transpose(zeros({2, 3, 4}), {0, 2, 1});  // float32[2, 4, 3]
-CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {}, bool conjugate = false);
+CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {}, const TransposeOptions& options = {});
 /// x repeated along axes of length 1 and along new leading ones. Errors: ShapeError for a shape that x does not
 /// broadcast to.
 ///

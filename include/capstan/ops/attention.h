@@ -3,16 +3,17 @@
 #include <cstdint>
 #include <optional>
 
+#include "capstan/seed.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
 
 /// Options of scaled_dot_product_attention.
 struct AttentionOptions {
-  bool causal = false;                     ///< query i sees keys 0 ... i only
-  std::optional<double> scale = {};        ///< 1 / sqrt(depth) unless given
-  double dropout = 0;                      ///< the fraction of probabilities that are zeroed
-  std::optional<std::uint64_t> seed = {};  ///< of the dropout; the next key of the process's stream unless given
+  bool causal = false;               ///< query i sees keys 0 ... i only
+  std::optional<double> scale = {};  ///< 1 / sqrt(depth) unless given
+  double dropout = 0;                ///< the fraction of probabilities that are zeroed
+  Seed seed = {};                    ///< of the dropout; the next key of the process's stream unless given
 };
 
 /// softmax(scale * query key^T + mask) value: query [..., queries, depth], key [..., keys, depth], value [..., keys,

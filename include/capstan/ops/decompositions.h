@@ -14,30 +14,44 @@ namespace capstan {
 
 // --- Equations ---
 
+/// Options of solve and inv.
+struct SolveOptions {
+  bool adjoint = false;  ///< whether the adjoint of the matrix is meant
+};
 /// x with matrix x = rhs, or with the adjoint of the matrix: [..., n, n] and [..., n, k] make [..., n, k]; leading axes
 /// broadcast. Errors: ValueError for a matrix that is not invertible.
 ///
 ///     solve(constant({{2.0, 0.0}, {1.0, 4.0}}), constant({{2.0}, {9.0}}));  // [[1], [2]]
-CAPSTAN_EXPORT Tensor solve(Operand matrix, Operand rhs, bool adjoint = false);
+CAPSTAN_EXPORT Tensor solve(Operand matrix, Operand rhs, const SolveOptions& options = {});
+/// Options of triangular_solve.
+struct TriangularSolveOptions {
+  bool lower = true;     ///< which triangle is read
+  bool adjoint = false;  ///< whether the adjoint of the triangle is meant
+};
 /// As solve, with the lower or the upper triangle of the matrix only; the other one is not read.
 ///
 ///     triangular_solve(constant({{2.0, 0.0}, {1.0, 4.0}}), constant({{2.0}, {9.0}}));  // [[1], [2]]
-CAPSTAN_EXPORT Tensor triangular_solve(Operand matrix, Operand rhs, bool lower = true, bool adjoint = false);
+CAPSTAN_EXPORT Tensor triangular_solve(Operand matrix, Operand rhs, const TriangularSolveOptions& options = {});
 /// As solve for the matrix chol chol^H, given its factor.
 ///
 ///     cholesky_solve(cholesky(a), b);
 CAPSTAN_EXPORT Tensor cholesky_solve(Operand chol, Operand rhs);
+/// Options of lstsq.
+struct LstsqOptions {
+  double l2_regularizer = 0;
+  bool fast = true;
+};
 /// The x for which matrix x is nearest to rhs in the Euclidean norm, the smallest one if there are several:
 /// [..., m, n] and [..., m, k] make [..., n, k]. The fast way solves the normal equations and takes an l2_regularizer,
 /// which weighs the squares of x; the other goes by the pseudo-inverse, for any rank, and ignores it. Errors:
 /// ValueError if the fast way meets a matrix that does not have full rank.
 ///
 ///     lstsq(constant({{1.0, 0.0}, {0.0, 1.0}, {0.0, 1.0}}), ones({3, 1}));  // [[1], [0.9999999]]
-CAPSTAN_EXPORT Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer = 0, bool fast = true);
+CAPSTAN_EXPORT Tensor lstsq(Operand matrix, Operand rhs, const LstsqOptions& options = {});
 /// The inverse, or that of the adjoint. Errors: ValueError for a matrix that is not invertible.
 ///
 ///     inv(constant({{2.0, 0.0}, {0.0, 4.0}}));  // [[0.5, 0], [0, 0.25]]
-CAPSTAN_EXPORT Tensor inv(Operand a, bool adjoint = false);
+CAPSTAN_EXPORT Tensor inv(Operand a, const SolveOptions& options = {});
 /// The Moore-Penrose inverse, [..., m, n] to [..., n, m]. Singular values of at most rcond times the largest count as
 /// zero; by default that is ten times the rounding of the larger length. Errors: ValueError for elements that are not
 /// finite.
@@ -78,6 +92,10 @@ CAPSTAN_EXPORT Tensor cofactors(Operand a);
 ///
 ///     cholesky(constant({{4.0, 2.0}, {2.0, 5.0}}));  // [[2, 0], [1, 2]]
 CAPSTAN_EXPORT Tensor cholesky(Operand a);
+/// Options of qr.
+struct QrOptions {
+  bool full_matrices = false;
+};
 /// What qr returns: a = q r.
 struct QrFactors {
   Tensor q;
@@ -87,7 +105,7 @@ struct QrFactors {
 /// length k, or m in its place for full matrices.
 ///
 ///     qr(constant({{3.0, 1.0}, {4.0, 2.0}})).q;  // [[-0.6, -0.8], [-0.8, 0.6]]
-CAPSTAN_EXPORT QrFactors qr(Operand a, bool full_matrices = false);
+CAPSTAN_EXPORT QrFactors qr(Operand a, const QrOptions& options = {});
 /// What lu returns: row permutation[i] of a is row i of the product of the unit lower triangle of `packed` and its
 /// upper triangle.
 struct LuFactors {

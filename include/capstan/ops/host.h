@@ -40,13 +40,18 @@ struct HostDropoutOptions {
 CAPSTAN_EXPORT Tensor host_dropout_mask(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
                                         const HostDropoutOptions& options);
 
+/// Options of host_normal() and host_uniform().
+struct HostRandomOptions {
+  bool stateless = false;  ///< whether both seeds count
+};
+
 /// Standard normal numbers in the shape and dtype of x, of which nothing else is read, with seeds as
 /// host_dropout_mask() takes them. If `stateless`, the draw is that of tf.random.stateless_normal with both seeds;
 /// otherwise that of random::normal with the first. Errors: DTypeError unless x is floating.
 ///
 ///     Tensor noise = host_normal(x, [&] { return std::array{seed, calls++}; });
 CAPSTAN_EXPORT Tensor host_normal(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
-                                  bool stateless = false);
+                                  const HostRandomOptions& options = {});
 
 /// Numbers evenly distributed in [0, 1) in the shape and dtype of x, of which nothing else is read, with seeds as
 /// host_dropout_mask() takes them. If `stateless`, the draw is random::stateless_uniform of both seeds; otherwise that
@@ -54,6 +59,6 @@ CAPSTAN_EXPORT Tensor host_normal(const Tensor& x, const std::function<std::arra
 ///
 ///     Tensor noise = host_uniform(x, [&] { return std::array{seed, calls++}; });
 CAPSTAN_EXPORT Tensor host_uniform(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
-                                   bool stateless = false);
+                                   const HostRandomOptions& options = {});
 
 }  // namespace capstan

@@ -30,11 +30,10 @@ struct ResizeOptions {
 ///     image::resize(images, {32, 32}, {.method = "bicubic", .antialias = true});
 CAPSTAN_EXPORT Tensor resize(Operand images, std::array<std::int64_t, 2> size, const ResizeOptions& options = {});
 /// The gradient of resize: `g`, in the size of its result, for images of the shape of `like`, of which only the shape
-/// is read.
+/// is read. Of the options `preserve_aspect_ratio` has no effect, since the size is that of `g`.
 ///
 ///     image::resize_adjoint(ones({2, 16, 16, 3}), images);  // float32[2, 8, 8, 3]
-CAPSTAN_EXPORT Tensor resize_adjoint(Operand g, Operand like, std::string_view method = "bilinear",
-                                     bool antialias = false);
+CAPSTAN_EXPORT Tensor resize_adjoint(Operand g, Operand like, const ResizeOptions& options = {});
 /// Crops or pads with zeros, evenly on both sides, to the given size. Errors: ValueError for a size below 1.
 ///
 ///     image::resize_with_crop_or_pad(images, 6, 10);  // float32[2, 6, 10, 3]
@@ -121,11 +120,15 @@ CAPSTAN_EXPORT Tensor rotate(Operand images, Operand angles, const WarpOptions& 
 
 // --- Colour ---
 
+/// Options of convert_image_dtype.
+struct ConvertOptions {
+  bool saturate = false;
+};
 /// The image in another dtype, with the largest number of an integer dtype for 1. `saturate` limits numbers to what the
 /// dtype can hold.
 ///
 ///     image::convert_image_dtype(constant({{{0, 51, 255}}}, uint8), float32);  // [[[0, 0.2, 1]]]
-CAPSTAN_EXPORT Tensor convert_image_dtype(Operand image, DType dtype, bool saturate = false);
+CAPSTAN_EXPORT Tensor convert_image_dtype(Operand image, DType dtype, const ConvertOptions& options = {});
 /// 0.2989 red + 0.587 green + 0.114 blue, [..., 1] of [..., 3].
 ///
 ///     image::rgb_to_grayscale(constant({{{1.0, 0.0, 0.0}, {1.0, 1.0, 1.0}}}));  // [[[0.2989], [0.9999]]]

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "capstan/ops/array.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -22,10 +23,14 @@ struct MatmulOptions {
 ///     matmul(x, w);                           // [32, 784] and [784, 10] make [32, 10]
 ///     matmul(q, k, {.transpose_b = true});    // [batch, n, d] and [batch, m, d] make [batch, n, m]
 CAPSTAN_EXPORT Tensor matmul(Operand a, Operand b, const MatmulOptions& options = {});
+/// Options of matvec.
+struct MatvecOptions {
+  bool transpose_a = false;
+};
 /// Matrix times vector over the last axes; the leading ones broadcast. Errors: ShapeError.
 ///
 ///     matvec(constant({{1.0, 2.0}, {3.0, 4.0}}), constant({1.0, -1.0}));  // [-1, -1]
-CAPSTAN_EXPORT Tensor matvec(Operand a, Operand x, bool transpose_a = false);
+CAPSTAN_EXPORT Tensor matvec(Operand a, Operand x, const MatvecOptions& options = {});
 /// Sums products over the last `axes` axes of a and the first ones of b; 0 makes the outer product.
 /// Errors: ValueError for more axes than there are, ShapeError for lengths that differ.
 ///
@@ -46,7 +51,7 @@ CAPSTAN_EXPORT Tensor einsum(std::string_view equation, Operands tensors);
 ///     adjoint(constant({{1.0, 2.0}, {3.0, 4.0}}));  // [[1, 3], [2, 4]]
 ///     matrix_transpose(zeros({5, 2, 3}));  // float32[5, 3, 2]
 CAPSTAN_EXPORT Tensor adjoint(Operand a);
-CAPSTAN_EXPORT Tensor matrix_transpose(Operand a, bool conjugate = false);
+CAPSTAN_EXPORT Tensor matrix_transpose(Operand a, const TransposeOptions& options = {});
 /// The sums of the main diagonals of matrices, [..., m, n] to [...]. Errors: ShapeError for vectors.
 ///
 ///     trace(constant({{1.0, 2.0}, {3.0, 4.0}}));  // 5
@@ -93,7 +98,7 @@ class CAPSTAN_EXPORT NormOrder {
 ///     norm(x);                        // Euclidean, of all elements
 ///     norm(x, 1, -1);                 // sums of magnitudes along the last axis
 ///     norm(a, 2, {-2, -1});           // the largest singular value of each matrix
-CAPSTAN_EXPORT Tensor norm(Operand x, NormOrder ord = "euclidean", Axes axis = {}, bool keepdims = false);
+CAPSTAN_EXPORT Tensor norm(Operand x, NormOrder ord = "euclidean", Axes axis = {}, const KeepdimsOptions& options = {});
 /// x divided by its norm, and the norm, with its axes kept.
 struct Normalized {
   Tensor value;

@@ -47,12 +47,16 @@ CAPSTAN_EXPORT Tensor poisson_loss(Operand labels, Operand predictions);
 ///     cosine_similarity(constant({3.0, 4.0}), constant({4.0, 3.0}));  // -0.96
 CAPSTAN_EXPORT Tensor cosine_similarity(Operand labels, Operand predictions, int axis = -1);
 
+/// Options of log_poisson_loss.
+struct LogPoissonOptions {
+  bool compute_full_loss = false;
+};
 /// exp(log_input) - log_input * targets, elementwise: the loss of counts whose mean is exp(log_input). With
 /// `compute_full_loss` Stirling's approximation of log(targets!) is added where targets are above 1; it has no gradient
 /// where they are 0. Errors: DTypeError, ShapeError unless the shapes are equal.
 ///
 ///     log_poisson_loss(constant({2.0}), constant({1.0}));  // [0.7182818]
-CAPSTAN_EXPORT Tensor log_poisson_loss(Operand targets, Operand log_input, bool compute_full_loss = false);
+CAPSTAN_EXPORT Tensor log_poisson_loss(Operand targets, Operand log_input, const LogPoissonOptions& options = {});
 
 // --- Connectionist temporal classification (Graves, Fernandez, Gomez, Schmidhuber 2006) ---
 

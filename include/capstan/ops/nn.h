@@ -4,6 +4,7 @@
 #include "capstan/ops/attention.h"
 #include "capstan/ops/conv.h"
 #include "capstan/ops/pool.h"
+#include "capstan/seed.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -78,11 +79,11 @@ struct Moments {
 /// Mean and variance over axes. Errors: IndexError, DTypeError for integers.
 ///
 ///     moments(constant({1.0, 2.0, 3.0, 4.0}), 0).variance;  // 1.25
-CAPSTAN_EXPORT Moments moments(Operand x, Axes axes, bool keepdims = false);
+CAPSTAN_EXPORT Moments moments(Operand x, Axes axes, const KeepdimsOptions& options = {});
 /// The same of elements with weights, which broadcast to x: sum(w x) / sum(w), and the mean square distance from it.
 ///
 ///     weighted_moments(constant({1.0, 5.0}), 0, constant({3.0, 1.0})).mean;  // 2
-CAPSTAN_EXPORT Moments weighted_moments(Operand x, Axes axes, Operand weights, bool keepdims = false);
+CAPSTAN_EXPORT Moments weighted_moments(Operand x, Axes axes, Operand weights, const KeepdimsOptions& options = {});
 /// (x - mean) / sqrt(variance + epsilon) * scale + offset, broadcasting.
 ///
 ///     batch_normalization(constant({1.0, 3.0}), 2.0, 4.0, 10.0, 1.0, 0.0);  // [9.5, 10.5]
@@ -165,8 +166,7 @@ CAPSTAN_EXPORT Tensor local_response_normalization(Operand x, std::int64_t depth
 /// stream (see next_seed). Errors: ValueError for a rate outside [0, 1), DTypeError for integers.
 ///
 ///     dropout(ones({1000}), 0.25);  // float32[1000]
-CAPSTAN_EXPORT Tensor dropout(Operand x, double rate);
-CAPSTAN_EXPORT Tensor dropout(Operand x, double rate, std::uint64_t seed);
+CAPSTAN_EXPORT Tensor dropout(Operand x, double rate, Seed seed = {});
 /// Dropout as an op whose draw is a function of the seed and the position; `dropout` is made of it.
 ///
 ///     keyed_dropout(ones({100}), 0.5, 1);  // float32[100]

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capstan/ops/conv.h"
+#include "capstan/seed.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -77,6 +78,10 @@ struct MaxPoolWithArgmax {
   Tensor output;
   Tensor argmax;  ///< int64, of the shape of output
 };
+/// Options of the places of maxima.
+struct ArgmaxOptions {
+  bool include_batch_in_index = false;
+};
 /// max_pool2d, and where the maxima lie: (row * width + column) * channels + channel, plus the place of the image in
 /// the batch if include_batch_in_index. Of equal elements the first counts. Errors: as max_pool2d.
 ///
@@ -84,14 +89,14 @@ struct MaxPoolWithArgmax {
 ///     max_pool_with_argmax(image, {2, 2}, {2, 2}, "VALID").argmax;  // [[[[1]]]]
 CAPSTAN_EXPORT MaxPoolWithArgmax max_pool_with_argmax(Operand x, std::array<std::int64_t, 2> ksize,
                                                       std::array<std::int64_t, 2> strides, Padding padding,
-                                                      bool include_batch_in_index = false);
+                                                      const ArgmaxOptions& options = {});
 /// The places alone; -1 for a window without elements.
 ///
 ///     Tensor image = reshape(constant({1.0, 3.0, 2.0, 0.0}), {1, 2, 2, 1});
 ///     max_pool2d_places(image, {2, 2}, {2, 2}, "VALID");  // [[[[1]]]]
 CAPSTAN_EXPORT Tensor max_pool2d_places(Operand x, std::array<std::int64_t, 2> ksize,
                                         std::array<std::int64_t, 2> strides, Padding padding,
-                                        bool include_batch_in_index = false);
+                                        const ArgmaxOptions& options = {});
 
 /// What fractional pooling returns.
 struct FractionalPool {
@@ -99,21 +104,26 @@ struct FractionalPool {
   Tensor row_pooling_sequence;  ///< int64[rows + 1]: where the regions of rows begin, and the height
   Tensor col_pooling_sequence;  ///< int64[columns + 1]
 };
+/// Options of fractional pooling.
+struct FractionalPoolOptions {
+  bool pseudo_random = false;
+  bool overlapping = false;
+  Seed seed;
+};
 /// Maximum pooling (Graham, "Fractional max-pooling") whose result is 1 / pooling_ratio as high and wide, rounded down:
 /// rows and columns are cut into regions of two neighbouring lengths in a random order, or a pseudo-random one. With
-/// `overlapping`, regions share their edges. The draw is a function of the seed; 0 means the next key of the
-/// process's stream. Errors: ShapeError, DTypeError for integers, ValueError for a ratio below 1 or above the image.
+/// `overlapping`, regions share their edges. The draw is a function of the seed; without one that is the next key of
+/// the process's stream. Errors: ShapeError, DTypeError for integers, ValueError for a ratio below 1 or above the
+/// image.
 ///
 ///     fractional_max_pool(x, {1.4, 1.4}).output;  // float32[1, 10, 10, 2]
 CAPSTAN_EXPORT FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio,
-                                                  bool pseudo_random = false, bool overlapping = false,
-                                                  std::uint64_t seed = 0);
+                                                  const FractionalPoolOptions& options = {});
 /// The same with the means of the regions.
 ///
 ///     fractional_avg_pool(x, {1.4, 1.4}).output;  // float32[1, 10, 10, 2]
 CAPSTAN_EXPORT FractionalPool fractional_avg_pool(Operand value, std::array<double, 2> pooling_ratio,
-                                                  bool pseudo_random = false, bool overlapping = false,
-                                                  std::uint64_t seed = 0);
+                                                  const FractionalPoolOptions& options = {});
 
 /// The largest element, or the mean, of each of `output_size` regions per axis, which cover an image of any size:
 /// region i of n spans [floor(i * length / n), ceil((i + 1) * length / n)). Images with one to three axes. Errors:

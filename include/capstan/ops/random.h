@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "capstan/seed.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 
@@ -37,18 +38,18 @@ namespace random {
 ///
 ///     random::uniform({2, 3}, -1, 1);  // float32[2, 3]
 ///     random::uniform({4}, 0, 10, int32);  // int32[4]
-CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = floatx());
-CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed);
+CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = floatx(),
+                              Seed seed = {});
 /// Normally distributed.
 ///
 ///     random::normal({2, 3}, 0, 0.5);  // float32[2, 3]
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx(),
+                             Seed seed = {});
 /// Normally distributed; what lies more than two standard deviations from the mean is drawn again.
 ///
 ///     random::truncated_normal({2, 3});  // float32[2, 3]
-CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
-CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
+CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx(),
+                                       Seed seed = {});
 
 /// What a stateless draw is a function of, beside dtype and position: two seeds, or the state of a Generator. A tensor
 /// has two or three elements of int64 or int32 along its last axis; with more axes it is a batch of draws, whose axes
@@ -121,11 +122,10 @@ class CAPSTAN_EXPORT Generator {
 
 /// The same of floating dtypes with tensors for parameters, which broadcast to the shape of the result.
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype = floatx(),
-                              std::optional<std::uint64_t> seed = {});
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = floatx(),
-                             std::optional<std::uint64_t> seed = {});
+                              Seed seed = {});
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = floatx(), Seed seed = {});
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = floatx(),
-                                       std::optional<std::uint64_t> seed = {});
+                                       Seed seed = {});
 
 // In the following the dtype is that of the parameters (floatx() for numbers), and `shape` comes before theirs: the
 // result has the shape `shape` + that of the parameters broadcast to each other.
@@ -133,46 +133,41 @@ CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, Operand mean, Operand
 /// Gamma distributed with the concentration alpha > 0 and the rate beta > 0, at least the smallest normal number.
 ///
 ///     random::gamma({5}, constant({0.5, 2.0}));  // float32[5, 2]
-CAPSTAN_EXPORT Tensor gamma(const Shape& shape, Operand alpha, Operand beta = 1.0,
-                            std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor gamma(const Shape& shape, Operand alpha, Operand beta = 1.0, Seed seed = {});
 /// Beta distributed with concentrations a, b > 0.
 ///
 ///     random::beta({5}, 2.0, 3.0);  // float32[5]
-CAPSTAN_EXPORT Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor beta(const Shape& shape, Operand a, Operand b, Seed seed = {});
 /// Exponentially distributed.
 ///
 ///     random::exponential({5}, 2.0);  // float32[5]
-CAPSTAN_EXPORT Tensor exponential(const Shape& shape, Operand rate = 1.0, std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor exponential(const Shape& shape, Operand rate = 1.0, Seed seed = {});
 /// Laplace distributed: exponentially to both sides of loc.
 ///
 ///     random::laplace({5});  // float32[5]
-CAPSTAN_EXPORT Tensor laplace(const Shape& shape, Operand loc = 0.0, Operand scale = 1.0,
-                              std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor laplace(const Shape& shape, Operand loc = 0.0, Operand scale = 1.0, Seed seed = {});
 /// Poisson distributed with the mean lam >= 0: of floating dtypes, int32 or int64. No gradient.
 ///
 ///     random::poisson({5}, 3.0, int32);  // int32[5]
-CAPSTAN_EXPORT Tensor poisson(const Shape& shape, Operand lam, DType dtype = floatx(),
-                              std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor poisson(const Shape& shape, Operand lam, DType dtype = floatx(), Seed seed = {});
 /// How many of `counts` trials succeed with probability `probs`. No gradient.
 ///
 ///     random::binomial({5}, 10.0, 0.5);  // int32[5]
-CAPSTAN_EXPORT Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype = int32,
-                               std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype = int32, Seed seed = {});
 
 /// Class numbers with the probabilities softmax(logits): logits [batch, classes] give [batch, num_samples], int64 or
 /// int32. Errors: ShapeError, ValueError for a row without a finite number, or with a NaN or infinity.
 ///
 ///     random::categorical(log(constant({{0.0, 1.0}})), 3);  // int64[1, 3]
-CAPSTAN_EXPORT Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype = int64,
-                                  std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype = int64, Seed seed = {});
 /// The rows of x in random order.
 ///
 ///     random::shuffle(range(5));  // int32[5]
-CAPSTAN_EXPORT Tensor shuffle(Operand x, std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor shuffle(Operand x, Seed seed = {});
 /// A random order of the rows of x, int64; of x only the shape is read. Errors: ShapeError for a scalar.
 ///
 ///     random::order(zeros({5, 2}));  // int64[5]
-CAPSTAN_EXPORT Tensor order(Operand x, std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor order(Operand x, Seed seed = {});
 
 }  // namespace random
 

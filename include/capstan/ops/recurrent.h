@@ -35,6 +35,10 @@ CAPSTAN_EXPORT LstmSequence lstm_of_rows(Operand table, Operand ids, Operand rec
 CAPSTAN_EXPORT LstmSequence lstm_of_rows(Operand table, Operand ids, Operand recurrent_kernel, Operand first_h,
                                          Operand first_cell, Operand mask);
 
+/// Options of lstm_gradients and gru_gradients.
+struct RecurrentGradientOptions {
+  bool keep = false;  ///< whether the gradients for the states of all steps come as well
+};
 /// What lstm_gradients returns.
 struct LstmGradients {
   Tensor z;
@@ -51,9 +55,10 @@ struct LstmGradients {
 ///     Tensor gates = zeros({2, 5, 12}), cells = zeros({2, 5, 3}), state = zeros({2, 3}), none = zeros({0, 0}, bool_);
 ///     lstm_gradients(gates, cells, zeros({3, 12}), state, ones({2, 5, 3}), none).z;  // float32[2, 5, 12]
 CAPSTAN_EXPORT LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell,
-                                            Operand dh, Operand mask, bool keep = false);
+                                            Operand dh, Operand mask, const RecurrentGradientOptions& options = {});
 CAPSTAN_EXPORT LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell,
-                                            Operand dh, Operand mask, Operand dcells, Operand added, bool keep = false);
+                                            Operand dh, Operand mask, Operand dcells, Operand added,
+                                            const RecurrentGradientOptions& options = {});
 
 /// What lstm_tangents returns.
 struct LstmTangents {
@@ -106,9 +111,9 @@ struct GruGradients {
 ///     Tensor gates = zeros({2, 5, 12}), h = zeros({2, 5, 3});
 ///     gru_gradients(gates, h, zeros({3, 9}), zeros({2, 3}), ones({2, 5, 3})).x;  // float32[2, 5, 9]
 CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h,
-                                          Operand dh, bool keep = false);
+                                          Operand dh, const RecurrentGradientOptions& options = {});
 CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h,
-                                          Operand dh, Operand dgates, bool keep = false);
+                                          Operand dh, Operand dgates, const RecurrentGradientOptions& options = {});
 
 /// The tangents of gru's h, [batch, steps, units], given those of x, of the sums of the states beside
 /// h' recurrent_kernel, both [batch, steps, 3 units], and of the first states: the transpose of gru_gradients. `added`

@@ -56,13 +56,13 @@ CAPSTAN_EXPORT Tensor searchsorted(Operand sorted_sequence, Operand values, std:
 ///
 ///     percentile(x, 50.0);                             // the median
 CAPSTAN_EXPORT Tensor percentile(Operand x, Operand q, Axes axis = {}, std::string_view interpolation = "nearest",
-                                 bool keepdims = false);
+                                 const KeepdimsOptions& options = {});
 /// The num_quantiles + 1 places that cut the elements into parts of equal count, the smallest and the largest element
 /// among them: percentile at 0, 100 / num_quantiles, ..., 100.
 ///
 ///     quantiles(constant({1.0, 2.0, 3.0, 4.0, 5.0}), 4);  // [1, 2, 3, 4, 5]
 CAPSTAN_EXPORT Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis = {},
-                                std::string_view interpolation = "nearest", bool keepdims = false);
+                                std::string_view interpolation = "nearest", const KeepdimsOptions& options = {});
 
 // --- Counting ---
 

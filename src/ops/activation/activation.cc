@@ -176,7 +176,7 @@ CAPSTAN_ELEMENTWISE(kSilu, Silu);
 CAPSTAN_ELEMENTWISE(kMish, Mish);
 
 constinit const OpDef kGelu =
-    composite<&gelu, "x, approximate", false>("gelu", "x times the probability that a normal variable is below x.");
+    composite<&gelu, "x, approximate">("gelu", "x times the probability that a normal variable is below x.");
 
 Tensor sigmoid(Operand x) { return apply(kSigmoid, x); }
 Tensor log_sigmoid(Operand x) { return apply(kLogSigmoid, x); }
@@ -194,8 +194,8 @@ Tensor elu(Operand x, double alpha) {
   return apply(kElu, x, &attributes);
 }
 Tensor selu(Operand x) { return apply(kSelu, x); }
-Tensor gelu(Operand x, bool approximate) {
-  return with_errors_of("gelu", [&] { return approximate ? gelu_tanh(x) : gelu_erf(x); });
+Tensor gelu(Operand x, const GeluOptions& options) {
+  return with_errors_of("gelu", [&] { return options.approximate ? gelu_tanh(x) : gelu_erf(x); });
 }
 Tensor gelu_erf(Operand x) { return apply(kGeluErf, x); }
 Tensor gelu_tanh(Operand x) { return apply(kGeluTanh, x); }

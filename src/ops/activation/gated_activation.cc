@@ -190,7 +190,8 @@ constinit const OpDef kSparsemax = {
           const int axis = axis_of(call.attribute_data());
           const Tensor& g = call.cotangent();
           const Tensor support = cast(greater(call.output(), 0.0), g.dtype());
-          const Tensor mean = divide_no_nan(reduce_sum(g * support, axis, true), reduce_sum(support, axis, true));
+          const Tensor mean = divide_no_nan(reduce_sum(g * support, axis, {.keepdims = true}),
+                                            reduce_sum(support, axis, {.keepdims = true}));
           cotangents[0] = (g - mean) * support;
         },
     .batch = batch_axis<&AxisAttributes::axis>,

@@ -306,9 +306,9 @@ Tensor fill(const Shape& shape, Operand value) {
   const FillAttributes attributes{pack_lengths("fill", shape)};
   return apply(kFill, value, &attributes);
 }
-Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype) {
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
   EyeAttributes attributes{.num_rows = rows, .dtype = dtype};
-  if (columns >= 0) attributes.num_columns = columns;
+  if (columns) attributes.num_columns = *columns;
   return apply(kEye, std::span<Operand>(), &attributes);
 }
 

@@ -299,7 +299,7 @@ constexpr OpDef kTranspose = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const TransposeAttributes*>(attributes);
-          outputs.push_back(transpose(inputs[0], a.perm, a.conjugate));
+          outputs.push_back(transpose(inputs[0], a.perm, {.conjugate = a.conjugate}));
         },
     .programs = &kWithIdentity<transposed_back>,
 };
@@ -331,9 +331,9 @@ Tensor squeeze(Operand x, Axes axes) {
   const SqueezeAttributes attributes{axes};
   return apply(kSqueeze, x, &attributes);
 }
-Tensor transpose(Operand x, Axes perm, bool conjugate) {
+Tensor transpose(Operand x, Axes perm, const TransposeOptions& options) {
   const TransposeAttributes attributes{perm};
-  if (conjugate) return conj(apply(kTranspose, x, &attributes));
+  if (options.conjugate) return conj(apply(kTranspose, x, &attributes));
   return apply(kTranspose, x, &attributes);
 }
 Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }

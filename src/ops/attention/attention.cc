@@ -152,7 +152,7 @@ struct Scores {
   }
   // The cotangent of the scores, given that of the probabilities.
   Tensor through_softmax(const Tensor& t) const {
-    return probabilities * (t - reduce_sum(t * probabilities, -1, true));
+    return probabilities * (t - reduce_sum(t * probabilities, -1, {.keepdims = true}));
   }
 };
 
@@ -200,7 +200,7 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   const Scores scores(q, k, mask_of(call, 4), call.attributes<AttentionAttributes>());
   const Tensor& p = scores.probabilities;
   const double scale = scores.scale;
-  const auto sum = [](const Tensor& t) { return reduce_sum(t, -1, true); };
+  const auto sum = [](const Tensor& t) { return reduce_sum(t, -1, {.keepdims = true}); };
   const Tensor big_h = scores.drop(matmul(g, v, {.transpose_b = true}));
   const Tensor centred = big_h - sum(big_h * p);
   const Tensor ds = p * centred;

@@ -169,8 +169,8 @@ void assert_near(Operand x, Operand y, const AssertNearOptions& options) {
               [](const Check& c, const Tensor& a, const Tensor& b) {
                 return less_equal(abs(a - b), abs(b) * c.rtol + c.atol);
               }};
-  check.rtol = options.rtol < 0 ? ten_steps(dtype) : options.rtol;
-  check.atol = options.atol < 0 ? ten_steps(dtype) : options.atol;
+  check.rtol = options.rtol.value_or(ten_steps(dtype));
+  check.atol = options.atol.value_or(ten_steps(dtype));
   check.relation = detail::join("|x - y| <= ", check.atol, " + ", check.rtol, " * |y|");
   const Tensor operands[] = {x.is_literal() ? to_tensor(x, dtype) : to_tensor(x),
                              y.is_literal() ? to_tensor(y, dtype) : to_tensor(y)};

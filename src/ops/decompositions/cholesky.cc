@@ -44,8 +44,8 @@ void vjp_cholesky(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor inner = matmul(adjoint(l), call.cotangent());
   const Tensor middle = band_part(set_diag(inner, 0.5 * diag_part(inner)), -1, 0);
   // l^-H middle l^-1
-  const Tensor left = triangular_solve(l, middle, true, true);
-  const Tensor whole = adjoint(triangular_solve(l, adjoint(left), true, true));
+  const Tensor left = triangular_solve(l, middle, {.adjoint = true});
+  const Tensor whole = adjoint(triangular_solve(l, adjoint(left), {.adjoint = true}));
   cotangents[0] = hermitian_part(whole);
 }
 
@@ -72,7 +72,7 @@ Tensor cholesky(Operand a) { return apply(kCholesky, a); }
 
 Tensor cholesky_solve(Operand chol, Operand rhs) try {
   const Tensor l = to_tensor(chol);
-  return triangular_solve(l, triangular_solve(l, rhs), true, true);
+  return triangular_solve(l, triangular_solve(l, rhs), {.adjoint = true});
 } catch (const Error&) {
   rethrow_as("cholesky_solve");
 }

@@ -50,7 +50,9 @@ void run_qr(const Call& call, std::span<Tensor> outputs) {
 }
 
 // x r^-H
-Tensor times_inverse(const Tensor& x, const Tensor& r) { return adjoint(triangular_solve(r, adjoint(x), false)); }
+Tensor times_inverse(const Tensor& x, const Tensor& r) {
+  return adjoint(triangular_solve(r, adjoint(x), {.lower = false}));
+}
 
 // The cotangent of a = q r with a square r, given those of q and r.
 Tensor cotangent_of_deep(const Tensor& q, const Tensor& r_or_singular, const Tensor& gq, const Tensor& gr) {
@@ -129,7 +131,7 @@ void vjp_lu(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor of_l = matmul(adjoint(unit), g_lower);
   const Tensor of_u = matmul(g_upper, adjoint(upper));
   const Tensor inner = (of_l - band_part(of_l, 0, -1)) + band_part(of_u, 0, -1);
-  const Tensor permuted = times_inverse(triangular_solve(unit, inner, true, true), upper);
+  const Tensor permuted = times_inverse(triangular_solve(unit, inner, {.adjoint = true}), upper);
   const Tensor permutation = as_dtype_of(one_hot(call.output(1), packed.dim(-1)), packed);
   cotangents[0] = matmul(permutation, permuted, {.transpose_a = true});
 }
@@ -161,8 +163,8 @@ constinit const OpDef kLu = {
     .batch = batch_leading,
 };
 
-QrFactors qr(Operand a, bool full_matrices) {
-  const QrAttributes attributes{full_matrices};
+QrFactors qr(Operand a, const QrOptions& options) {
+  const QrAttributes attributes{options.full_matrices};
   std::vector<Tensor> outputs = apply_all(kQr, std::span(&a, 1), &attributes);
   return {std::move(outputs[0]), std::move(outputs[1])};
 }

@@ -68,7 +68,7 @@ void vjp_slogdet(const VjpCall& call, std::span<Tensor> cotangents) {
   if (is_complex(a.dtype())) g = complex(real(g), imag(call.cotangent(0) * conj(call.output(0))));
   const Tensor log = call.output(1);
   const Tensor is_regular = is_finite(is_complex(a.dtype()) ? real(log) : log);
-  cotangents[0] = or_nan(is_regular, as_row(as_column(g)) * inv(or_identity(is_regular, a), true));
+  cotangents[0] = or_nan(is_regular, as_row(as_column(g)) * inv(or_identity(is_regular, a), {.adjoint = true}));
 }
 
 void run_cofactors(const Call& call, std::span<Tensor> outputs) {
@@ -91,10 +91,10 @@ void run_cofactors(const Call& call, std::span<Tensor> outputs) {
 // case.
 Tensor products_but_two(const Tensor& s) {
   const std::int64_t n = s.dim(-1);
-  const Tensor above = band_part(ones({n, n}, s.dtype()), 0, -1) - eye(n, -1, s.dtype());
-  const Tensor between = cumprod(above * as_row(s) + (1.0 - above), -1, true);
-  const Tensor before = as_column(cumprod(s, -1, true));
-  const Tensor after = as_row(cumprod(s, -1, true, true));
+  const Tensor above = band_part(ones({n, n}, s.dtype()), 0, -1) - eye(n, {}, s.dtype());
+  const Tensor between = cumprod(above * as_row(s) + (1.0 - above), -1, {.exclusive = true});
+  const Tensor before = as_column(cumprod(s, -1, {.exclusive = true}));
+  const Tensor after = as_row(cumprod(s, -1, {.exclusive = true, .reverse = true}));
   const Tensor half = above * (before * between * after);
   return half + matrix_transpose(half);
 }

@@ -51,7 +51,9 @@ void run_eig(const Call& call, std::span<Tensor> outputs) {
 }
 
 // v^-H inner v^H
-Tensor from_basis(const Tensor& v, const Tensor& inner) { return solve(v, matmul(inner, adjoint(v)), true); }
+Tensor from_basis(const Tensor& v, const Tensor& inner) {
+  return solve(v, matmul(inner, adjoint(v)), {.adjoint = true});
+}
 
 // A change of the matrix, in the basis of its vectors, moves vector j along vector i by its element [i, j] over the
 // difference of the two eigenvalues; the length of the vectors stays one. Phases are free.

@@ -90,8 +90,8 @@ constinit const OpDef kPinv = {
     .batch = batch_leading,
 };
 
-constinit const OpDef kLstsq = composite<&lstsq, "matrix, rhs, l2_regularizer, fast", 0, true>(
-    "lstsq", "The x for which matrix x is nearest to rhs.");
+constinit const OpDef kLstsq =
+    composite<&lstsq, "matrix, rhs, l2_regularizer, fast">("lstsq", "The x for which matrix x is nearest to rhs.");
 
 Tensor pinv(Operand a, std::optional<double> rcond) {
   CAPSTAN_CHECK(!rcond || *rcond >= 0, ValueError, "pinv: rcond must not be negative, it is ", *rcond);
@@ -99,18 +99,19 @@ Tensor pinv(Operand a, std::optional<double> rcond) {
   return apply(kPinv, a, &attributes);
 }
 
-Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer, bool fast) try {
+Tensor lstsq(Operand matrix, Operand rhs, const LstsqOptions& options) try {
   const Tensor a = to_tensor(matrix);
   const Tensor b = to_tensor(rhs);
   const Matrices left = factorable("lstsq", a);
   const Matrices right = factorable("lstsq", b);
   CAPSTAN_CHECK(left.rows == right.rows, ShapeError, "lstsq: ", left.rows, " rows and ", right.rows,
                 " values per right-hand side", arguments({{"matrix", a}, {"rhs", b}}));
-  CAPSTAN_CHECK(l2_regularizer >= 0, ValueError, "lstsq: l2_regularizer must not be negative, it is ", l2_regularizer);
-  if (!fast) return matmul(pinv(a), b);
+  CAPSTAN_CHECK(options.l2_regularizer >= 0, ValueError, "lstsq: l2_regularizer must not be negative, it is ",
+                options.l2_regularizer);
+  if (!options.fast) return matmul(pinv(a), b);
   const Tensor turned = adjoint(a);
-  if (left.rows >= left.columns) return solve_gram(matmul(turned, a), l2_regularizer, matmul(turned, b));
-  return matmul(turned, solve_gram(matmul(a, turned), l2_regularizer, b));
+  if (left.rows >= left.columns) return solve_gram(matmul(turned, a), options.l2_regularizer, matmul(turned, b));
+  return matmul(turned, solve_gram(matmul(a, turned), options.l2_regularizer, b));
 } catch (const Error&) {
   rethrow_as("lstsq");
 }

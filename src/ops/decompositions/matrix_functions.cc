@@ -26,7 +26,7 @@ Tensor cotangent_of_argument(MatrixFunction f, const Tensor& a, const Tensor& g)
   const std::int64_t n = a.dim(-1);
   const Tensor turned = adjoint(a);
   // The block is linear in g; brought to the size of one it does not spoil the scaling of f.
-  const Tensor largest = reduce_max(abs(g), Axes{-2, -1}, true);
+  const Tensor largest = reduce_max(abs(g), Axes{-2, -1}, {.keepdims = true});
   const Tensor scale = stop_gradient(as_dtype_of(where(greater(largest, 0), largest, 1.0), g));
   const Tensor upper = concat({turned, g / scale}, -1);
   const Tensor lower = concat({zeros_like(turned), turned}, -1);

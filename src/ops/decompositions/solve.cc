@@ -99,7 +99,7 @@ void run_triangular_solve(const Call& call, std::span<Tensor> outputs) {
 void vjp_solve(const VjpCall& call, std::span<Tensor> cotangents) {
   const bool adjoint_of_a = call.attributes<SolveAttributes>().adjoint;
   const Tensor& x = call.output();
-  const Tensor g = solve(call.input(0), call.cotangent(), !adjoint_of_a);
+  const Tensor g = solve(call.input(0), call.cotangent(), {.adjoint = !adjoint_of_a});
   if (call.needs(0)) cotangents[0] = -(adjoint_of_a ? matmul(x, adjoint(g)) : matmul(g, adjoint(x)));
   if (call.needs(1)) cotangents[1] = g;
 }
@@ -107,7 +107,8 @@ void vjp_solve(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_triangular_solve(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<TriangularAttributes>();
   const Tensor& x = call.output();
-  const Tensor g = triangular_solve(call.input(0), call.cotangent(), attributes.lower, !attributes.adjoint);
+  const Tensor g =
+      triangular_solve(call.input(0), call.cotangent(), {.lower = attributes.lower, .adjoint = !attributes.adjoint});
   if (call.needs(0)) {
     const Tensor full = -(attributes.adjoint ? matmul(x, adjoint(g)) : matmul(g, adjoint(x)));
     cotangents[0] = attributes.lower ? band_part(full, -1, 0) : band_part(full, 0, -1);
@@ -198,18 +199,18 @@ constinit const OpDef kInv = {
     .batch = batch_leading,
 };
 
-Tensor solve(Operand matrix, Operand rhs, bool adjoint) {
-  const SolveAttributes attributes{adjoint};
+Tensor solve(Operand matrix, Operand rhs, const SolveOptions& options) {
+  const SolveAttributes attributes{options.adjoint};
   return apply(kSolve, matrix, rhs, &attributes);
 }
 
-Tensor triangular_solve(Operand matrix, Operand rhs, bool lower, bool adjoint) {
-  const TriangularAttributes attributes{lower, adjoint};
+Tensor triangular_solve(Operand matrix, Operand rhs, const TriangularSolveOptions& options) {
+  const TriangularAttributes attributes{options.lower, options.adjoint};
   return apply(kTriangularSolve, matrix, rhs, &attributes);
 }
 
-Tensor inv(Operand a, bool adjoint) {
-  const SolveAttributes attributes{adjoint};
+Tensor inv(Operand a, const SolveOptions& options) {
+  const SolveAttributes attributes{options.adjoint};
   return apply(kInv, a, &attributes);
 }
 

@@ -252,7 +252,7 @@ Tensor matrix_rank(Operand a, std::optional<double> tolerance) try {
   if (s.dim(-1) == 0) return reduce_sum(cast(s, int32), -1);
   const double epsilon = s.dtype() == float32 ? 0x1p-23 : 0x1p-52;
   const double factor = epsilon * static_cast<double>(std::max(x.dim(-1), x.dim(-2)));
-  return reduce_sum(cast(greater(s, factor * reduce_max(s, -1, true)), int32), -1);
+  return reduce_sum(cast(greater(s, factor * reduce_max(s, -1, {.keepdims = true})), int32), -1);
 } catch (const Error&) {
   rethrow_as("matrix_rank");
 }

@@ -154,12 +154,12 @@ Tensor host_dropout_mask(const Tensor& x, const Seeds& seeds, const HostDropoutO
   return draw_with(kHostDropoutMask, x, seeds, attributes);
 }
 
-Tensor host_normal(const Tensor& x, const Seeds& seeds, bool stateless) {
-  return draw_with(kHostNormal, x, seeds, DrawAttributes{.stateless = stateless});
+Tensor host_normal(const Tensor& x, const Seeds& seeds, const HostRandomOptions& options) {
+  return draw_with(kHostNormal, x, seeds, DrawAttributes{.stateless = options.stateless});
 }
 
-Tensor host_uniform(const Tensor& x, const Seeds& seeds, bool stateless) {
-  return draw_with(kHostUniform, x, seeds, DrawAttributes{.stateless = stateless});
+Tensor host_uniform(const Tensor& x, const Seeds& seeds, const HostRandomOptions& options) {
+  return draw_with(kHostUniform, x, seeds, DrawAttributes{.stateless = options.stateless});
 }
 
 }  // namespace capstan

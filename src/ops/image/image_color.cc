@@ -70,7 +70,8 @@ void check_channels(std::string_view op, const Tensor& x, std::int64_t channels)
 template <class Function>
 Tensor with_floats(const Tensor& x, const Function& function) {
   if (is_floating(x.dtype())) return function(x);
-  return image::convert_image_dtype(function(image::convert_image_dtype(x, DType::kFloat32)), x.dtype(), true);
+  return image::convert_image_dtype(function(image::convert_image_dtype(x, DType::kFloat32)), x.dtype(),
+                                    {.saturate = true});
 }
 
 // Channel i of the last axis, which is kept.
@@ -83,8 +84,8 @@ Tensor to_hsv(const Tensor& rgb) {
   const Tensor red = channel(rgb, 0);
   const Tensor green = channel(rgb, 1);
   const Tensor blue = channel(rgb, 2);
-  const Tensor value = reduce_max(rgb, -1, true);
-  const Tensor range = value - reduce_min(rgb, -1, true);
+  const Tensor value = reduce_max(rgb, -1, {.keepdims = true});
+  const Tensor range = value - reduce_min(rgb, -1, {.keepdims = true});
   const Tensor is_grey = equal(range, 0);
   const Tensor sixth = 1.0 / (6.0 * where(is_grey, 1.0, range));
   Tensor hue = where(equal(red, value), sixth * (green - blue),
@@ -127,7 +128,7 @@ constinit const OpDef kImageConvertImageDtype = color_op(
     "image_convert_image_dtype", "The image in another dtype, with the largest number of an integer dtype for 1.",
     [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
       const auto& a = *static_cast<const ConvertAttributes*>(data);
-      outputs.push_back(image::convert_image_dtype(inputs[0], a.dtype, a.saturate));
+      outputs.push_back(image::convert_image_dtype(inputs[0], a.dtype, {.saturate = a.saturate}));
     },
     &kConvertAttributes);
 constinit const OpDef kImageRgbToGrayscale =
@@ -161,12 +162,12 @@ constinit const OpDef kImagePerImageStandardization =
     color_op("image_per_image_standardization", "Each image with mean 0 and deviation 1.",
              compose_image<image::per_image_standardization>);
 
-Tensor image::convert_image_dtype(Operand image, DType dtype, bool saturate) try {
+Tensor image::convert_image_dtype(Operand image, DType dtype, const ConvertOptions& options) try {
   const Tensor value = number_operand("image_convert_image_dtype", image);
   const DType from = value.dtype();
   CAPSTAN_CHECK(is_floating(dtype) || is_integer(dtype), DTypeError, "image_convert_image_dtype: dtype ", dtype,
                 " is not supported", arguments({{"image", value}}));
-  const auto convert = [&](const Tensor& x) { return saturate ? saturate_cast(x, dtype) : cast(x, dtype); };
+  const auto convert = [&](const Tensor& x) { return options.saturate ? saturate_cast(x, dtype) : cast(x, dtype); };
   if (from == dtype || (is_floating(from) && is_floating(dtype))) return cast(value, dtype);
   if (is_floating(dtype)) return cast(value, dtype) * (1.0 / largest_of(from));
   if (is_floating(from)) return convert(value * (largest_of(dtype) + 0.5));
@@ -186,7 +187,7 @@ Tensor image::rgb_to_grayscale(Operand images) try {
   check_channels("image_rgb_to_grayscale", value, 3);
   return with_floats(value, [](const Tensor& x) {
     const Tensor weights = constant({0.2989, 0.5870, 0.1140}, x.dtype());
-    return reduce_sum(x * weights, -1, true);
+    return reduce_sum(x * weights, -1, {.keepdims = true});
   });
 } catch (const Error&) {
   rethrow_as("image::rgb_to_grayscale");
@@ -227,7 +228,7 @@ Tensor image::adjust_contrast(Operand images, double contrast_factor) try {
   const Tensor value = number_operand("image_adjust_contrast", images);
   check_image("image_adjust_contrast", value);
   return with_floats(value, [&](const Tensor& x) {
-    const Tensor mean = reduce_mean(x, {-3, -2}, true);
+    const Tensor mean = reduce_mean(x, {-3, -2}, {.keepdims = true});
     return (x - mean) * contrast_factor + mean;
   });
 } catch (const Error&) {
@@ -270,8 +271,8 @@ Tensor image::per_image_standardization(Operand image) try {
   const Axes pixels = {-3, -2, -1};
   const auto count = static_cast<double>(value.dim(-3) * value.dim(-2) * value.dim(-1));
   // The deviation of equal pixels is 0, where its gradient is NaN; the bound keeps that out.
-  const Tensor deviation = maximum(reduce_std(value, pixels, true), 1 / std::sqrt(count));
-  return (value - reduce_mean(value, pixels, true)) / deviation;
+  const Tensor deviation = maximum(reduce_std(value, pixels, {.keepdims = true}), 1 / std::sqrt(count));
+  return (value - reduce_mean(value, pixels, {.keepdims = true})) / deviation;
 } catch (const Error&) {
   rethrow_as("image::per_image_standardization");
 }

@@ -113,8 +113,9 @@ void resize_kernel(const Call& call, std::span<Tensor> outputs) {
 void resize_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
   const auto& attributes = call.attributes<ResizeAttributes>();
-  cotangents[0] =
-      image::resize_adjoint(call.cotangent(), call.input(0), name_of_method(attributes.method), attributes.antialias);
+  cotangents[0] = image::resize_adjoint(
+      call.cotangent(), call.input(0),
+      {.method = std::string(name_of_method(attributes.method)), .antialias = attributes.antialias});
 }
 
 void infer_resize_adjoint(const Call& call, OutputSpecs& outputs) {
@@ -234,8 +235,8 @@ Tensor image::resize(Operand images, std::array<std::int64_t, 2> size, const Res
   rethrow_as("image::resize");
 }
 
-Tensor image::resize_adjoint(Operand g, Operand like, std::string_view method, bool antialias) try {
-  const AdjointAttributes attributes{intern(method), antialias};
+Tensor image::resize_adjoint(Operand g, Operand like, const ResizeOptions& options) try {
+  const AdjointAttributes attributes{intern(options.method), options.antialias};
   return apply(kImageResizeAdjoint, g, like, &attributes);
 } catch (const Error&) {
   rethrow_as("image::resize_adjoint");

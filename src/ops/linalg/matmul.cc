@@ -350,18 +350,18 @@ std::optional<ProductSides> sides_of_matmul(const OpDef& op, const void* attribu
 
 // --- matvec ---
 
-constinit const OpDef kMatvec = composite<&matvec, "a, x, transpose_a", false>(
+constinit const OpDef kMatvec = composite<&matvec, "a, x, transpose_a">(
     "matvec", "Matrix times vector over the last axes; the leading ones broadcast.");
 
-Tensor matvec(Operand a, Operand x, bool transpose_a) try {
+Tensor matvec(Operand a, Operand x, const MatvecOptions& options) try {
   const Tensor matrix = to_tensor(a);
   const Tensor vector = to_tensor(x);
   CAPSTAN_CHECK(matrix.rank() >= 2 && vector.rank() >= 1, ShapeError, "matvec: takes a matrix and a vector, not ranks ",
                 matrix.rank(), " and ", vector.rank(), arguments({{"a", matrix}, {"x", vector}}));
-  const std::int64_t k = matrix.dim(transpose_a ? -2 : -1);
+  const std::int64_t k = matrix.dim(options.transpose_a ? -2 : -1);
   CAPSTAN_CHECK(k == vector.dim(-1), ShapeError, "matvec: inner dimensions differ, ", k, " and ", vector.dim(-1),
                 arguments({{"a", matrix}, {"x", vector}}));
-  return squeeze(matmul(matrix, expand_dims(vector, -1), {.transpose_a = transpose_a}), -1);
+  return squeeze(matmul(matrix, expand_dims(vector, -1), {.transpose_a = options.transpose_a}), -1);
 } catch (const Error&) {
   rethrow_as("matvec");
 }

@@ -80,7 +80,7 @@ Tensor matrix_norm(const Tensor& x, const NormAttributes& attributes) {
   // Of columns and of rows: sums of magnitudes along one axis, the largest along the other.
   const int summed = order == 1 ? row : column;
   const int compared = order == 1 ? column : row;
-  const Tensor largest = reduce_max(reduce_sum(abs(x), summed, true), compared, true);
+  const Tensor largest = reduce_max(reduce_sum(abs(x), summed, {.keepdims = true}), compared, {.keepdims = true});
   return keepdims ? largest : squeeze(largest, Axes{summed, compared});
 }
 
@@ -95,10 +95,10 @@ Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   CAPSTAN_CHECK(!ord.is_frobenius() || matrix, ValueError, "norm: the Frobenius norm needs two axes");
   CAPSTAN_CHECK(!ord.is_nuclear() || matrix, ValueError, "norm: the nuclear norm needs two axes");
   if (matrix && (ord.is_nuclear() || !ord.is_named())) return matrix_norm(x, attributes);
-  if (order == 2) return reduce_euclidean_norm(x, axis, keepdims);
-  if (order == 1) return reduce_sum(abs(x), axis, keepdims);
-  if (std::isinf(order)) return reduce_max(abs(x), axis, keepdims);
-  return pow(reduce_sum(pow(abs(x), order), axis, keepdims), 1 / order);
+  if (order == 2) return reduce_euclidean_norm(x, axis, {.keepdims = keepdims});
+  if (order == 1) return reduce_sum(abs(x), axis, {.keepdims = keepdims});
+  if (std::isinf(order)) return reduce_max(abs(x), axis, {.keepdims = keepdims});
+  return pow(reduce_sum(pow(abs(x), order), axis, {.keepdims = keepdims}), 1 / order);
 }
 
 struct NormalizedAttributes {
@@ -229,15 +229,15 @@ NormOrder::NormOrder(double number) : number_(number), kind_(Kind::kNumber) {
                 "norm: ord must be \"euclidean\", \"fro\", \"nuclear\", \"inf\" or a positive number, not ", number);
 }
 
-Tensor norm(Operand x, NormOrder ord, Axes axis, bool keepdims) try {
-  return norm_of_order(differentiable_operand("norm", x), {.ord = ord, .axis = axis, .keepdims = keepdims});
+Tensor norm(Operand x, NormOrder ord, Axes axis, const KeepdimsOptions& options) try {
+  return norm_of_order(differentiable_operand("norm", x), {.ord = ord, .axis = axis, .keepdims = options.keepdims});
 } catch (const Error&) {
   rethrow_as("norm");
 }
 
 Normalized normalize(Operand x, NormOrder ord, Axes axis) try {
   const Tensor value = floating_operand("normalize", x);
-  const Tensor length = norm(value, ord, axis, true);
+  const Tensor length = norm(value, ord, axis, {.keepdims = true});
   return {value / cast(length, value.dtype()), length};
 } catch (const Error&) {
   rethrow_as("normalize");
@@ -246,7 +246,7 @@ Normalized normalize(Operand x, NormOrder ord, Axes axis) try {
 Tensor l2_normalize(Operand x, Axes axis, double epsilon) try {
   const Tensor value = floating_operand("l2_normalize", x);
   normalize_axes("l2_normalize", axis, value.rank());
-  return value * rsqrt(maximum(reduce_sum(square(value), axis, true), epsilon));
+  return value * rsqrt(maximum(reduce_sum(square(value), axis, {.keepdims = true}), epsilon));
 } catch (const Error&) {
   rethrow_as("l2_normalize");
 }
@@ -271,7 +271,7 @@ Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) try {
     const Tensor value = floating_operand("clip_by_norm", given);
     normalize_axes("clip_by_norm", axes, value.rank());
     const Tensor limit = maximum(to_tensor(clip_norm, value.dtype()), 0);
-    const Tensor squares = reduce_sum(square(value), axes, true);
+    const Tensor squares = reduce_sum(square(value), axes, {.keepdims = true});
     // The root of zero has no gradient; clipping leaves zero alone, with gradient one.
     const Tensor positive = greater(squares, 0);
     const Tensor length = where(positive, sqrt(where(positive, squares, 1.0)), squares);

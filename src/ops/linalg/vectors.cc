@@ -12,13 +12,13 @@ namespace capstan {
 
 namespace {
 
-Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conjugate) {
+Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, const TransposeOptions& options) {
   matrices_of(op, a);
   int order[kMaxRank];
   const int rank = a.rank();
   for (int i = 0; i < rank; ++i) order[i] = i;
   std::swap(order[rank - 1], order[rank - 2]);
-  return transpose(a, Axes(std::span<const int>(order, static_cast<std::size_t>(rank))), conjugate);
+  return transpose(a, Axes(std::span<const int>(order, static_cast<std::size_t>(rank))), options);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conju
 constinit const OpDef kAdjoint = composite<&adjoint, "a">("adjoint", "The adjoints of matrices.");
 
 constinit const OpDef kMatrixTranspose =
-    composite<&matrix_transpose, "a, conjugate", false>("matrix_transpose", "The transposes of matrices.");
+    composite<&matrix_transpose, "a, conjugate">("matrix_transpose", "The transposes of matrices.");
 
 constinit const OpDef kTrace = composite<&trace, "a">("trace", "The sums of the main diagonals of matrices.");
 
@@ -36,12 +36,14 @@ constinit const OpDef kOuter = composite<&outer, "a, b">("outer", "The products 
 
 constinit const OpDef kKron = composite<&kron, "a, b">("kron", "The Kronecker products of matrices.");
 
-Tensor adjoint(Operand a) try { return with_last_axes_exchanged("adjoint", to_tensor(a), true); } catch (const Error&) {
+Tensor adjoint(Operand a) try {
+  return with_last_axes_exchanged("adjoint", to_tensor(a), {.conjugate = true});
+} catch (const Error&) {
   rethrow_as("adjoint");
 }
 
-Tensor matrix_transpose(Operand a, bool conjugate) try {
-  return with_last_axes_exchanged("matrix_transpose", to_tensor(a), conjugate);
+Tensor matrix_transpose(Operand a, const TransposeOptions& options) try {
+  return with_last_axes_exchanged("matrix_transpose", to_tensor(a), options);
 } catch (const Error&) {
   rethrow_as("matrix_transpose");
 }

@@ -178,16 +178,16 @@ Tensor cosine_similarity(Operand labels, Operand predictions, int axis) {
   });
 }
 
-constinit const OpDef kLogPoissonLoss = composite<&log_poisson_loss, "targets, log_input, compute_full_loss", false>(
+constinit const OpDef kLogPoissonLoss = composite<&log_poisson_loss, "targets, log_input, compute_full_loss">(
     "log_poisson_loss", "The loss of counts whose mean is exp(log_input), elementwise.");
 
-Tensor log_poisson_loss(Operand targets, Operand log_input, bool compute_full_loss) {
+Tensor log_poisson_loss(Operand targets, Operand log_input, const LogPoissonOptions& options) {
   return with_errors_of("log_poisson_loss", [&] {
     const auto [t, x] = pair_of(targets, log_input);
     CAPSTAN_CHECK(t.shape() == x.shape(), ShapeError, "log_poisson_loss: shapes differ, ", t.shape(), " and ",
                   x.shape(), arguments({{"targets", t}, {"log_input", x}}));
     const Tensor loss = exp(x) - x * t;
-    if (!compute_full_loss) return loss;
+    if (!options.compute_full_loss) return loss;
     const Tensor stirling = t * log(t) - t + 0.5 * log(2 * 3.14159265358979323846 * t);
     return loss + where(logical_and(greater_equal(t, 0.0), less_equal(t, 1.0)), zeros_like(t), stirling);
   });

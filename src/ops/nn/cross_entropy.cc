@@ -123,7 +123,7 @@ Tensor logits_cotangent(const VjpCall& call) {
   if (call.has_cotangent(1)) {
     const Tensor& g = call.cotangent(1);
     const Tensor p = softmax(call.input(1));
-    Tensor part = (g - reduce_sum(g * p, -1, true)) * p;
+    Tensor part = (g - reduce_sum(g * p, -1, {.keepdims = true})) * p;
     sum = sum.has_value() ? sum + part : part;
   }
   return sum;
@@ -136,7 +136,7 @@ Tensor labels_cotangent(const VjpCall& call) {
   if (call.has_cotangent(0)) sum = -(expand_dims(call.cotangent(0), -1) * log_softmax(call.input(1)));
   if (call.has_cotangent(1)) {
     const Tensor& g = call.cotangent(1);
-    Tensor part = reduce_sum(g * softmax(call.input(1)), -1, true) - g;
+    Tensor part = reduce_sum(g * softmax(call.input(1)), -1, {.keepdims = true}) - g;
     sum = sum.has_value() ? sum + part : part;
   }
   return sum;

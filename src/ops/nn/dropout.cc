@@ -90,8 +90,8 @@ constinit const OpDef kDropout = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const DropoutAttributes*>(attributes);
-          outputs.push_back(a.seed.has_value ? dropout(inputs[0], a.rate, static_cast<std::uint64_t>(a.seed.value))
-                                             : dropout(inputs[0], a.rate));
+          outputs.push_back(
+              dropout(inputs[0], a.rate, a.seed.has_value ? static_cast<std::uint64_t>(a.seed.value) : Seed()));
         },
 };
 
@@ -102,13 +102,8 @@ Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
   const DropoutAttributes attributes{rate, static_cast<std::int64_t>(seed)};
   return apply(kKeyedDropout, x, &attributes);
 }
-Tensor dropout(Operand x, double rate, std::uint64_t seed) try {
-  return keyed_dropout(x, rate, seed);
-} catch (const Error&) {
-  rethrow_as("dropout");
-}
-Tensor dropout(Operand x, double rate) try {
-  if (!inside_function()) return keyed_dropout(x, rate, next_seed());
+Tensor dropout(Operand x, double rate, Seed seed) try {
+  if (seed || !inside_function()) return keyed_dropout(x, rate, seed ? *seed : next_seed());
   // A key would be that of the trace for ever; a mask is an op and fresh at every call.
   check_rate("dropout", rate);
   const Tensor value = to_tensor(x);

@@ -43,7 +43,7 @@ Tensor by_groups(std::string_view op, const Tensor& x, std::int64_t groups, Oper
   std::int64_t pixels = 1;
   for (int i = 1; i + 1 < x.rank(); ++i) pixels *= x.dim(i);
   const Tensor grouped = reshape(x, {x.dim(0), pixels, groups, x.dim(-1) / groups});
-  const Moments m = moments(grouped, {1, 3}, true);
+  const Moments m = moments(grouped, {1, 3}, {.keepdims = true});
   const Tensor normal = (grouped - m.mean) * rsqrt(m.variance + epsilon);
   return reshape_like(normal, x) * factor + shift;
 }
@@ -74,7 +74,7 @@ constinit const OpDef kWeightedMoments = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const WeightedAttributes*>(attributes);
-          Moments result = weighted_moments(inputs[0], a.axes, inputs[1], a.keepdims);
+          Moments result = weighted_moments(inputs[0], a.axes, inputs[1], {.keepdims = a.keepdims});
           outputs.push_back(std::move(result.mean));
           outputs.push_back(std::move(result.variance));
         },
@@ -105,7 +105,7 @@ Tensor rms_normalization(Operand x, Operand scale, double epsilon) try {
   CAPSTAN_CHECK(value.rank() >= 1, ShapeError, "rms_normalization: the input needs rank 1 or more",
                 arguments({{"x", value}}));
   const Tensor factor = channel_vector("rms_normalization", value, scale, "scale");
-  return value * rsqrt(reduce_mean(square(value), -1, true) + epsilon) * factor;
+  return value * rsqrt(reduce_mean(square(value), -1, {.keepdims = true}) + epsilon) * factor;
 } catch (const Error&) {
   rethrow_as("rms_normalization");
 }
@@ -129,15 +129,15 @@ Tensor local_response_normalization(Operand x, std::int64_t depth_radius, double
   rethrow_as("local_response_normalization");
 }
 
-Moments weighted_moments(Operand x, Axes axes, Operand weights, bool keepdims) try {
+Moments weighted_moments(Operand x, Axes axes, Operand weights, const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("weighted_moments", x);
   const Tensor given = to_tensor(weights, value.dtype());
   normalize_axes("weighted_moments", axes, value.rank());
   const Tensor weight = given + zeros_like(value);
-  const Tensor total = reduce_sum(weight, axes, true);
-  const Tensor mean = reduce_sum(weight * value, axes, true) / total;
-  const Tensor variance = reduce_sum(weight * squared_difference(value, mean), axes, true) / total;
-  if (keepdims) return {mean, variance};
+  const Tensor total = reduce_sum(weight, axes, {.keepdims = true});
+  const Tensor mean = reduce_sum(weight * value, axes, {.keepdims = true}) / total;
+  const Tensor variance = reduce_sum(weight * squared_difference(value, mean), axes, {.keepdims = true}) / total;
+  if (options.keepdims) return {mean, variance};
   return {squeeze(mean, axes), squeeze(variance, axes)};
 } catch (const Error&) {
   rethrow_as("weighted_moments");

@@ -83,7 +83,7 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& g = call.input(2);
   const Tensor& u = call.cotangent(0);
   const Tensor& v = call.cotangent(1);
-  const auto mean = [&](const Tensor& t) { return reduce_mean(t, axes, true); };
+  const auto mean = [&](const Tensor& t) { return reduce_mean(t, axes, {.keepdims = true}); };
   const Tensor centred = x - mean(x);
   const Tensor r = rsqrt(mean(square(centred)) + attributes.epsilon);
   const Tensor h = centred * r;

@@ -36,7 +36,7 @@ constinit const OpDef kMoments = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const MomentsAttributes*>(attributes);
-          Moments result = moments(inputs[0], a.axes, a.keepdims);
+          Moments result = moments(inputs[0], a.axes, {.keepdims = a.keepdims});
           outputs.push_back(std::move(result.mean));
           outputs.push_back(std::move(result.variance));
         },
@@ -46,12 +46,12 @@ constinit const OpDef kBatchNormalization =
     composite<&batch_normalization, "x, mean, variance, offset, scale, variance_epsilon">(
         "batch_normalization", "(x - mean) / sqrt(variance + epsilon) * scale + offset.");
 
-Moments moments(Operand x, Axes axes, bool keepdims) try {
+Moments moments(Operand x, Axes axes, const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("moments", x);
   normalize_axes("moments", axes, value.rank());
-  const Tensor mean = reduce_mean(value, axes, true);
-  const Tensor variance = reduce_mean(squared_difference(value, mean), axes, keepdims);
-  return {keepdims ? mean : reshape_like(mean, variance), variance};
+  const Tensor mean = reduce_mean(value, axes, {.keepdims = true});
+  const Tensor variance = reduce_mean(squared_difference(value, mean), axes, options);
+  return {options.keepdims ? mean : reshape_like(mean, variance), variance};
 } catch (const Error&) {
   rethrow_as("moments");
 }

@@ -133,7 +133,8 @@ constinit const OpDef kSoftmaxGradient = {
           // It is linear and symmetric in g.
           if (call.needs(1)) cotangents[1] = softmax_gradient(y, h, axis);
           if (call.needs(0))
-            cotangents[0] = h * (g - reduce_sum(y * g, axis, true)) - g * reduce_sum(y * h, axis, true);
+            cotangents[0] =
+                h * (g - reduce_sum(y * g, axis, {.keepdims = true})) - g * reduce_sum(y * h, axis, {.keepdims = true});
         },
     .batch = batch_axis<&SoftmaxAttributes::axis>,
 };
@@ -166,7 +167,7 @@ constinit const OpDef kLogSoftmax = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const int axis = call.attributes<SoftmaxAttributes>().axis;
           const Tensor& g = call.cotangent();
-          cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, true);
+          cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, {.keepdims = true});
         },
     .batch = batch_axis<&SoftmaxAttributes::axis>,
 };

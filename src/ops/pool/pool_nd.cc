@@ -224,8 +224,9 @@ constinit const OpDef kMaxPoolWithArgmax = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const ArgmaxAttributes*>(attributes);
-          MaxPoolWithArgmax result = max_pool_with_argmax(inputs[0], to_array(a.ksize), to_array(a.strides),
-                                                          unpack(a.padding), a.include_batch_in_index);
+          MaxPoolWithArgmax result =
+              max_pool_with_argmax(inputs[0], to_array(a.ksize), to_array(a.strides), unpack(a.padding),
+                                   {.include_batch_in_index = a.include_batch_in_index});
           outputs.push_back(std::move(result.output));
           outputs.push_back(std::move(result.argmax));
         },
@@ -255,19 +256,18 @@ Tensor avg_pool3d(Operand x, std::array<std::int64_t, 3> ksize, std::array<std::
 }
 
 Tensor max_pool2d_places(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
-                         Padding padding, bool include_batch_in_index) {
+                         Padding padding, const ArgmaxOptions& options) {
   const ArgmaxAttributes attributes{{height_width(ksize), height_width(strides), pack(padding)},
-                                    include_batch_in_index};
+                                    options.include_batch_in_index};
   return apply(kMaxPool2DPlaces, x, &attributes);
 }
 
 MaxPoolWithArgmax max_pool_with_argmax(Operand x, std::array<std::int64_t, 2> ksize,
                                        std::array<std::int64_t, 2> strides, Padding padding,
-                                       bool include_batch_in_index) {
+                                       const ArgmaxOptions& options) {
   return with_errors_of("max_pool_with_argmax", [&]() -> MaxPoolWithArgmax {
     const Tensor image = to_tensor(x);
-    return {max_pool2d(image, ksize, strides, padding),
-            max_pool2d_places(image, ksize, strides, padding, include_batch_in_index)};
+    return {max_pool2d(image, ksize, strides, padding), max_pool2d_places(image, ksize, strides, padding, options)};
   });
 }
 

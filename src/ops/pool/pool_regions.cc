@@ -161,11 +161,11 @@ Regions regions_of(const Tensor& sequence, std::int64_t length, bool overlapping
 }
 
 FractionalPool fractional_pool(std::string_view op, bool max, Operand value, const std::array<double, 2>& ratio,
-                               bool pseudo_random, bool overlapping, std::uint64_t seed) {
+                               const FractionalPoolOptions& options) {
   const Tensor x = floating_operand(op, value);
   CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
                 arguments({{"value", x}}));
-  if (seed == 0) seed = next_seed();
+  const std::uint64_t seed = options.seed ? *options.seed : next_seed();
   Tensor sequences[2];
   for (int i = 0; i < 2; ++i) {
     const double r = ratio[static_cast<std::size_t>(i)];
@@ -174,11 +174,12 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
     const auto count = static_cast<std::int64_t>(std::floor(static_cast<double>(length) / r));
     CAPSTAN_CHECK(count >= 1, ValueError, op, ": a pooling ratio of ", r, " leaves nothing of a length of ", length,
                   arguments({{"value", x}}));
-    sequences[i] = pooling_sequence(length, count, pseudo_random, seed, static_cast<std::uint32_t>(i));
+    sequences[i] = pooling_sequence(length, count, options.pseudo_random, seed, static_cast<std::uint32_t>(i));
   }
   // Columns first: of equal maxima the first in the order of rows then is first.
-  const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], x.dim(2), overlapping));
-  return {pool_axis(max, columns, 1, regions_of(sequences[0], x.dim(1), overlapping)), sequences[0], sequences[1]};
+  const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], x.dim(2), options.overlapping));
+  return {pool_axis(max, columns, 1, regions_of(sequences[0], x.dim(1), options.overlapping)), sequences[0],
+          sequences[1]};
 }
 
 // --- Adaptive ---
@@ -211,8 +212,9 @@ template <class Pool>
 void compose_fractional(const Pool& pool, std::span<const Operand> inputs, const void* attributes,
                         std::vector<Tensor>& outputs) {
   const auto& a = *static_cast<const FractionalAttributes*>(attributes);
-  FractionalPool result = pool(inputs[0], {a.pooling_ratio.row, a.pooling_ratio.column}, a.pseudo_random, a.overlapping,
-                               static_cast<std::uint64_t>(a.seed));
+  const Seed seed = a.seed == 0 ? Seed() : static_cast<std::uint64_t>(a.seed);  // by name 0 is none, as in TensorFlow
+  FractionalPool result = pool(inputs[0], {a.pooling_ratio.row, a.pooling_ratio.column},
+                               {.pseudo_random = a.pseudo_random, .overlapping = a.overlapping, .seed = seed});
   outputs.push_back(std::move(result.output));
   outputs.push_back(std::move(result.row_pooling_sequence));
   outputs.push_back(std::move(result.col_pooling_sequence));
@@ -272,15 +274,15 @@ constinit const OpDef kAdaptiveAveragePool = {
         },
 };
 
-FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
-                                   bool overlapping, std::uint64_t seed) try {
-  return fractional_pool("fractional_max_pool", true, value, pooling_ratio, pseudo_random, overlapping, seed);
+FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio,
+                                   const FractionalPoolOptions& options) try {
+  return fractional_pool("fractional_max_pool", true, value, pooling_ratio, options);
 } catch (const Error&) {
   rethrow_as("fractional_max_pool");
 }
-FractionalPool fractional_avg_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
-                                   bool overlapping, std::uint64_t seed) try {
-  return fractional_pool("fractional_avg_pool", false, value, pooling_ratio, pseudo_random, overlapping, seed);
+FractionalPool fractional_avg_pool(Operand value, std::array<double, 2> pooling_ratio,
+                                   const FractionalPoolOptions& options) try {
+  return fractional_pool("fractional_avg_pool", false, value, pooling_ratio, options);
 } catch (const Error&) {
   rethrow_as("fractional_avg_pool");
 }

@@ -272,16 +272,14 @@ constinit const OpDef kRandomTruncatedNormal = {
 
 namespace {
 
-Tensor draw(const OpDef& op, const Shape& shape, double first, double second, DType dtype, bool has_seed,
-            std::uint64_t seed) {
-  const RandomAttributes attributes{pack_lengths(op.name, shape), dtype, has_seed, first, second, seed};
+Tensor draw(const OpDef& op, const Shape& shape, double first, double second, DType dtype, Seed seed) {
+  const RandomAttributes attributes{
+      pack_lengths(op.name, shape), dtype, seed.has_value(), first, second, seed.value_or(0)};
   return apply(op, std::span<Operand>(), &attributes);
 }
 
 // A draw with the parameters 0 and 1, which the caller moves and scales: the gradient of a parameter is that of this.
-Tensor unit(const OpDef& op, const Shape& shape, DType dtype, std::optional<std::uint64_t> seed) {
-  return draw(op, shape, 0, 1, dtype, seed.has_value(), seed.value_or(0));
-}
+Tensor unit(const OpDef& op, const Shape& shape, DType dtype, Seed seed) { return draw(op, shape, 0, 1, dtype, seed); }
 
 Tensor fitted(std::string_view op, const Shape& shape, Tensor result) {
   CAPSTAN_CHECK(result.shape() == shape, ShapeError, op, ": the parameters would enlarge ", shape, " to ",
@@ -293,38 +291,23 @@ Tensor fitted(std::string_view op, const Shape& shape, Tensor result) {
 
 namespace random {
 
-Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) try {
-  return draw(kRandomUniform, shape, minval, maxval, dtype, false, 0);
+Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, Seed seed) try {
+  return draw(kRandomUniform, shape, minval, maxval, dtype, seed);
 } catch (const Error&) {
   rethrow_as("random::uniform");
 }
-Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed) try {
-  return draw(kRandomUniform, shape, minval, maxval, dtype, true, seed);
-} catch (const Error&) {
-  rethrow_as("random::uniform");
-}
-Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) try {
-  return draw(kRandomNormal, shape, mean, stddev, dtype, false, 0);
+Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) try {
+  return draw(kRandomNormal, shape, mean, stddev, dtype, seed);
 } catch (const Error&) {
   rethrow_as("random::normal");
 }
-Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) try {
-  return draw(kRandomNormal, shape, mean, stddev, dtype, true, seed);
-} catch (const Error&) {
-  rethrow_as("random::normal");
-}
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) try {
-  return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, false, 0);
-} catch (const Error&) {
-  rethrow_as("random::truncated_normal");
-}
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) try {
-  return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, true, seed);
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, Seed seed) try {
+  return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, seed);
 } catch (const Error&) {
   rethrow_as("random::truncated_normal");
 }
 
-Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, std::optional<std::uint64_t> seed) try {
+Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, Seed seed) try {
   const Tensor low = to_tensor(minval, dtype);
   CAPSTAN_CHECK(is_floating(dtype), DTypeError, "random_uniform: dtype ", dtype, " is not supported");
   return fitted("random_uniform", shape,
@@ -332,13 +315,12 @@ Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, 
 } catch (const Error&) {
   rethrow_as("random::uniform");
 }
-Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, std::optional<std::uint64_t> seed) try {
+Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, Seed seed) try {
   return fitted("random_normal", shape, add(mean, multiply(unit(kRandomNormal, shape, dtype, seed), stddev)));
 } catch (const Error&) {
   rethrow_as("random::normal");
 }
-Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype,
-                        std::optional<std::uint64_t> seed) try {
+Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, Seed seed) try {
   return fitted("random_truncated_normal", shape,
                 add(mean, multiply(unit(kRandomTruncatedNormal, shape, dtype, seed), stddev)));
 } catch (const Error&) {

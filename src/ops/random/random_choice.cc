@@ -162,19 +162,19 @@ constinit const OpDef kRandomShuffle = {
 
 namespace random {
 
-Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype, std::optional<std::uint64_t> seed) try {
+Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype, Seed seed) try {
   const CategoricalAttributes attributes{num_samples, dtype, seed};
   return apply(kRandomCategorical, logits, &attributes);
 } catch (const Error&) {
   rethrow_as("random::categorical");
 }
-Tensor order(Operand x, std::optional<std::uint64_t> seed) try {
+Tensor order(Operand x, Seed seed) try {
   const OrderAttributes attributes{seed};
   return apply(kRandomOrder, x, &attributes);
 } catch (const Error&) {
   rethrow_as("random::order");
 }
-Tensor shuffle(Operand x, std::optional<std::uint64_t> seed) try {
+Tensor shuffle(Operand x, Seed seed) try {
   const Tensor rows = to_tensor(x);
   return gather(rows, order(rows, seed), 0);
 } catch (const Error&) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "capstan/ops/random.h"
+#include "capstan/seed.h"
 #include "src/core/allocator.h"
 #include "src/core/attributes.h"
 
@@ -17,7 +18,7 @@ struct OptionalSeed {
   bool has_value = false;
 
   constexpr OptionalSeed() = default;
-  constexpr OptionalSeed(std::optional<std::uint64_t> seed) : value(seed.value_or(0)), has_value(seed.has_value()) {}
+  constexpr OptionalSeed(Seed seed) : value(seed.value_or(0)), has_value(seed.has_value()) {}
   // The key of one draw.
   std::uint64_t key() const { return has_value ? value : next_seed(); }
 };

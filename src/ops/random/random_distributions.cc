@@ -338,36 +338,36 @@ Tensor draw_binomials(const Lengths& lengths, Operand counts, Operand probs, DTy
 
 namespace random {
 
-Tensor gamma(const Shape& shape, Operand alpha, Operand beta, std::optional<std::uint64_t> seed) try {
+Tensor gamma(const Shape& shape, Operand alpha, Operand beta, Seed seed) try {
   const Lengths lengths = pack_lengths("random_gamma", shape);
   const Parameters p = parameters_of("random_gamma", alpha, beta);
   return draw_gamma(lengths, p.first, seed) / p.second;
 } catch (const Error&) {
   rethrow_as("random::gamma");
 }
-Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed) try {
+Tensor beta(const Shape& shape, Operand a, Operand b, Seed seed) try {
   return draw_beta(pack_lengths("random_beta", shape), a, b, seed);
 } catch (const Error&) {
   rethrow_as("random::beta");
 }
-Tensor exponential(const Shape& shape, Operand rate, std::optional<std::uint64_t> seed) try {
+Tensor exponential(const Shape& shape, Operand rate, Seed seed) try {
   return draw_exponential(pack_lengths("random_exponential", shape), rate, seed);
 } catch (const Error&) {
   rethrow_as("random::exponential");
 }
-Tensor laplace(const Shape& shape, Operand loc, Operand scale, std::optional<std::uint64_t> seed) try {
+Tensor laplace(const Shape& shape, Operand loc, Operand scale, Seed seed) try {
   return draw_laplace(pack_lengths("random_laplace", shape), loc, scale, seed);
 } catch (const Error&) {
   rethrow_as("random::laplace");
 }
-Tensor poisson(const Shape& shape, Operand lam, DType dtype, std::optional<std::uint64_t> seed) try {
+Tensor poisson(const Shape& shape, Operand lam, DType dtype, Seed seed) try {
   const DrawAttributes attributes{pack_lengths("random_poisson", shape), dtype, seed};
   if (lam.is_literal()) return apply(kRandomPoisson, to_tensor(lam, floatx()), &attributes);
   return apply(kRandomPoisson, lam, &attributes);
 } catch (const Error&) {
   rethrow_as("random::poisson");
 }
-Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, std::optional<std::uint64_t> seed) try {
+Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, Seed seed) try {
   return draw_binomials(pack_lengths("random_binomial", shape), counts, probs, dtype, seed);
 } catch (const Error&) {
   rethrow_as("random::binomial");

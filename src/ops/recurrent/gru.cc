@@ -179,8 +179,9 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor &gates = call.input(0), &h = call.input(1), &u = call.input(2), &first_h = call.input(3);
   const Tensor &tx = call.cotangent(0), &tsums = call.cotangent(1), &tfirst_h = call.cotangent(2);
   const Tensor dgates = call.input_count() > 5 ? call.input(5) : Tensor();
-  const GruGradients back = dgates.has_value() ? gru_gradients(gates, h, u, first_h, call.input(4), dgates, true)
-                                               : gru_gradients(gates, h, u, first_h, call.input(4), true);
+  const GruGradients back = dgates.has_value()
+                                ? gru_gradients(gates, h, u, first_h, call.input(4), dgates, {.keep = true})
+                                : gru_gradients(gates, h, u, first_h, call.input(4), {.keep = true});
   Tensor th = call.attributes<GruGradientAttributes>().keep
                   ? gru_tangents(gates, h, u, first_h, tx, tsums, tfirst_h, call.cotangent(3))
                   : gru_tangents(gates, h, u, first_h, tx, tsums, tfirst_h);
@@ -193,7 +194,7 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void vjp_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
   const GruGradients back =
-      gru_gradients(call.input(0), call.input(1), call.input(2), call.input(3), call.cotangent(), true);
+      gru_gradients(call.input(0), call.input(1), call.input(2), call.input(3), call.cotangent(), {.keep = true});
   const std::vector<Tensor> g = split(call.input(0), kGates, -1);
   of_coefficients(call, cotangents, g, back, {},
                   Tangents(call, g, call.input(4), call.input(5), call.input(6), call.output()));
@@ -262,14 +263,15 @@ GruSequence gru(Operand x, Operand recurrent_kernel, Operand recurrent_bias, Ope
   return {std::move(outputs[1]), std::move(outputs[0])};
 }
 
-GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand dh, bool keep) {
+GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand dh,
+                           const RecurrentGradientOptions& options) {
   Operand inputs[] = {gates, h, recurrent_kernel, first_h, dh};
-  return gradients_of(inputs, keep);
+  return gradients_of(inputs, options.keep);
 }
 GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand dh,
-                           Operand dgates, bool keep) {
+                           Operand dgates, const RecurrentGradientOptions& options) {
   Operand inputs[] = {gates, h, recurrent_kernel, first_h, dh, dgates};
-  return gradients_of(inputs, keep);
+  return gradients_of(inputs, options.keep);
 }
 
 Tensor gru_tangents(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand tx, Operand tsums,

@@ -146,8 +146,8 @@ void run_lstm_tangents(const Call& call, std::span<Tensor> outputs) {
   const Tensor &tz = call.cotangent(0), &tfirst_h = call.cotangent(1), &tfirst_cell = call.cotangent(2);
   const bool more = call.input_count() > 6, kept = call.attributes<LstmGradientAttributes>().keep;
   const LstmGradients back =
-      more ? lstm_gradients(gates, cells, u, first_cell, dh, mask, call.input(6), call.input(7), true)
-           : lstm_gradients(gates, cells, u, first_cell, dh, mask, true);
+      more ? lstm_gradients(gates, cells, u, first_cell, dh, mask, call.input(6), call.input(7), {.keep = true})
+           : lstm_gradients(gates, cells, u, first_cell, dh, mask, {.keep = true});
   LstmTangents ahead = kept ? lstm_tangents(gates, cells, u, first_cell, tz, tfirst_h, tfirst_cell, mask,
                                             call.cotangent(3), call.cotangent(4))
                             : lstm_tangents(gates, cells, u, first_cell, tz, tfirst_h, tfirst_cell, mask);
@@ -162,7 +162,7 @@ void run_lstm_tangents(const Call& call, std::span<Tensor> outputs) {
 [[gnu::cold]] void vjp_lstm_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
   const LstmGradients back =
       lstm_gradients(call.input(0), call.input(1), call.input(2), call.input(3), call.cotangent(2), call.input(7),
-                     call.cotangent(1), call.cotangent(0), true);
+                     call.cotangent(1), call.cotangent(0), {.keep = true});
   of_coefficients(call, cotangents, back, {call.output(0), call.output(1), call.output(2)}, call.input(5),
                   call.input(6));
   cotangents[4] = back.z;
@@ -216,14 +216,14 @@ constinit const OpDef kLstmTangents = {
 };
 
 LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand dh,
-                             Operand mask, bool keep) {
+                             Operand mask, const RecurrentGradientOptions& options) {
   Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, dh, mask};
-  return lstm_gradients_of(inputs, keep);
+  return lstm_gradients_of(inputs, options.keep);
 }
 LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand dh,
-                             Operand mask, Operand dcells, Operand added, bool keep) {
+                             Operand mask, Operand dcells, Operand added, const RecurrentGradientOptions& options) {
   Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added};
-  return lstm_gradients_of(inputs, keep);
+  return lstm_gradients_of(inputs, options.keep);
 }
 
 LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand tz,

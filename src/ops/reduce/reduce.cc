@@ -102,7 +102,8 @@ void vjp_product(const VjpCall& call, std::span<Tensor> cotangents) {
   const bool moves = !std::is_sorted(order, order + rank);
   const Tensor moved = moves ? transpose(x, Axes(std::span<const int>(order, rank))) : x;
   const Tensor matrix = reshape(moved, {rows, columns});
-  const Tensor others = cumprod(matrix, 1, true, false) * cumprod(matrix, 1, true, true);
+  const Tensor others =
+      cumprod(matrix, 1, {.exclusive = true}) * cumprod(matrix, 1, {.exclusive = true, .reverse = true});
   const Tensor product = reshape_like(conj(others) * reshape(call.cotangent(), {rows, 1}), moved);
   cotangents[0] = moves ? transpose(product, Axes(std::span<const int>(inverse, rank))) : product;
 }
@@ -112,7 +113,7 @@ void vjp_extremum(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Tensor& x = call.input(0);
   const Tensor chosen = cast(equal(x, restore_axes(call.output(), x, attributes)), x.dtype());
-  const Tensor count = reduce_sum(chosen, attributes.axis, attributes.keepdims);
+  const Tensor count = reduce_sum(chosen, attributes.axis, {.keepdims = attributes.keepdims});
   cotangents[0] = chosen * restore_axes(call.cotangent() / count, x, attributes);
 }
 
@@ -234,46 +235,46 @@ constinit const OpDef kReduceEuclideanNorm = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const ReduceAttributes*>(attributes);
-          outputs.push_back(reduce_euclidean_norm(inputs[0], a.axis, a.keepdims));
+          outputs.push_back(reduce_euclidean_norm(inputs[0], a.axis, {.keepdims = a.keepdims}));
         },
 };
 
-Tensor reduce_sum(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_sum(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceSum, x, &attributes);
 }
-Tensor reduce_mean(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_mean(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceMean, x, &attributes);
 }
-Tensor reduce_prod(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_prod(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceProd, x, &attributes);
 }
-Tensor reduce_max(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_max(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceMax, x, &attributes);
 }
-Tensor reduce_min(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_min(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceMin, x, &attributes);
 }
-Tensor reduce_any(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_any(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceAny, x, &attributes);
 }
-Tensor reduce_all(Operand x, Axes axis, bool keepdims) {
-  const ReduceAttributes attributes{axis, keepdims};
+Tensor reduce_all(Operand x, Axes axis, const KeepdimsOptions& options) {
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceAll, x, &attributes);
 }
-Tensor reduce_euclidean_norm(Operand x, Axes axis, bool keepdims) {
+Tensor reduce_euclidean_norm(Operand x, Axes axis, const KeepdimsOptions& options) {
   if (is_complex_operand(x)) {
     // Not the norm of magnitudes: the derivatives of those are singular where a single element is 0.
     const Tensor z = to_tensor(x);
     normalize_axes("reduce_euclidean_norm", axis, z.rank());
-    return cast(sqrt(reduce_sum(square(real(z)) + square(imag(z)), axis, keepdims)), z.dtype());
+    return cast(sqrt(reduce_sum(square(real(z)) + square(imag(z)), axis, options)), z.dtype());
   }
-  const ReduceAttributes attributes{axis, keepdims};
+  const ReduceAttributes attributes{axis, options.keepdims};
   return apply(kReduceEuclideanNorm, x, &attributes);
 }
 

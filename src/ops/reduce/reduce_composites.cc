@@ -22,10 +22,10 @@ namespace capstan {
 
 namespace {
 
-template <Tensor (*kFunction)(Operand, Axes, bool)>
+template <Tensor (*kFunction)(Operand, Axes, const KeepdimsOptions&)>
 void compose_reduction(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
   const auto& a = *static_cast<const ReduceAttributes*>(attributes);
-  outputs.push_back(kFunction(inputs[0], a.axis, a.keepdims));
+  outputs.push_back(kFunction(inputs[0], a.axis, {.keepdims = a.keepdims}));
 }
 
 }  // namespace
@@ -56,44 +56,45 @@ constinit const OpDef kReduceStd = {
     .compose = compose_reduction<reduce_std>,
 };
 
-Tensor reduce_logsumexp(Operand x, Axes axis, bool keepdims) try {
+Tensor reduce_logsumexp(Operand x, Axes axis, const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("reduce_logsumexp", x);
   normalize_axes("reduce_logsumexp", axis, value.rank());
   // The largest element is subtracted before exp; an infinite one would give NaN.
-  const Tensor raw = stop_gradient(reduce_max(value, axis, true));
+  const Tensor raw = stop_gradient(reduce_max(value, axis, {.keepdims = true}));
   const Tensor largest = where(is_finite(raw), raw, 0.0);
-  const Tensor sum = reduce_sum(exp(value - largest), axis, keepdims);
-  return log(sum) + (keepdims ? largest : reshape_like(largest, sum));
+  const Tensor sum = reduce_sum(exp(value - largest), axis, options);
+  return log(sum) + (options.keepdims ? largest : reshape_like(largest, sum));
 } catch (const Error&) {
   rethrow_as("reduce_logsumexp");
 }
 
-Tensor reduce_variance(Operand x, Axes axis, bool keepdims) try {
+Tensor reduce_variance(Operand x, Axes axis, const KeepdimsOptions& options) try {
   const Tensor value = differentiable_operand("reduce_variance", x);
   normalize_axes("reduce_variance", axis, value.rank());
-  return reduce_mean(real(squared_difference(value, reduce_mean(value, axis, true))), axis, keepdims);
+  return reduce_mean(real(squared_difference(value, reduce_mean(value, axis, {.keepdims = true}))), axis, options);
 } catch (const Error&) {
   rethrow_as("reduce_variance");
 }
 
-Tensor reduce_std(Operand x, Axes axis, bool keepdims) try {
+Tensor reduce_std(Operand x, Axes axis, const KeepdimsOptions& options) try {
   const Tensor value = differentiable_operand("reduce_std", x);
   normalize_axes("reduce_std", axis, value.rank());
-  return sqrt(reduce_variance(value, axis, keepdims));
+  return sqrt(reduce_variance(value, axis, options));
 } catch (const Error&) {
   rethrow_as("reduce_std");
 }
 
 // --- Counts and comparisons ---
 
-constinit const OpDef kCountNonzero = composite<static_cast<Tensor (*)(Operand, Axes, bool, DType)>(&count_nonzero),
-                                                "x, axis, keepdims, dtype", NoValue{}, false, DType::kInt64>(
-    "count_nonzero", "How many elements over axes are not zero.", kNotDifferentiable);
+constinit const OpDef kCountNonzero =
+    composite<static_cast<Tensor (*)(Operand, Axes, const KeepdimsOptions&, DType)>(&count_nonzero),
+              "x, axis, keepdims, dtype", NoValue{}, DType::kInt64>(
+        "count_nonzero", "How many elements over axes are not zero.", kNotDifferentiable);
 
-Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) try {
+Tensor count_nonzero(Operand x, Axes axis, const KeepdimsOptions& options, DType dtype) try {
   const Tensor value = to_tensor(x);
   normalize_axes("count_nonzero", axis, value.rank());
-  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis, keepdims);
+  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis, options);
 } catch (const Error&) {
   rethrow_as("count_nonzero");
 }

@@ -172,7 +172,7 @@ Tensor steps(const Tensor& x, int axis, bool forward) {
 
 void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
-  cotangents[0] = cumsum(call.cotangent(), a.axis, a.exclusive, !a.reverse);
+  cotangents[0] = cumsum(call.cotangent(), a.axis, {.exclusive = a.exclusive, .reverse = !a.reverse});
 }
 
 // The cotangent of x[k] is the product of all before it times sum over i >= k of g[i] * the product
@@ -183,7 +183,8 @@ void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
   const int axis = a.axis;
   const Tensor next = shift(x, axis, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
-  cotangents[0] = cumprod(x, axis, true, a.reverse) * linear_recurrence(next, g, axis, !a.reverse);
+  cotangents[0] = cumprod(x, axis, {.exclusive = true, .reverse = a.reverse}) *
+                  linear_recurrence(next, g, axis, {.reverse = !a.reverse});
 }
 
 // The derivative of y[i] by x[k] is exp(x[k] - y[i]). With y the inclusive result, sum over i >= k
@@ -192,10 +193,10 @@ void vjp_cumulative_logsumexp(const VjpCall& call, std::span<Tensor> cotangents)
   const auto& a = call.attributes<ScanAttributes>();
   const Tensor& x = call.input(0);
   const int axis = a.axis;
-  const Tensor y = cumulative_logsumexp(x, axis, false, a.reverse);
+  const Tensor y = cumulative_logsumexp(x, axis, {.reverse = a.reverse});
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
   const Tensor factors = exp(steps(y, axis, a.reverse));
-  cotangents[0] = exp(x - y) * linear_recurrence(factors, g, axis, !a.reverse);
+  cotangents[0] = exp(x - y) * linear_recurrence(factors, g, axis, {.reverse = !a.reverse});
 }
 
 }  // namespace
@@ -274,27 +275,27 @@ constinit const OpDef kLinearRecurrence = {
           const int axis = attributes.axis;
           // What reaches b[k] is g[k], and what reaches s[k] from the next place.
           const Tensor next = conj(shift(call.input(0), axis, attributes.reverse));
-          const Tensor b = linear_recurrence(next, call.cotangent(), axis, !attributes.reverse);
+          const Tensor b = linear_recurrence(next, call.cotangent(), axis, {.reverse = !attributes.reverse});
           if (call.needs(0)) cotangents[0] = b * conj(shift(call.output(), axis, !attributes.reverse));
           if (call.needs(1)) cotangents[1] = b;
         },
     .batch = batch_axis<&RecurrenceAttributes::axis>,
 };
 
-Tensor cumsum(Operand x, int axis, bool exclusive, bool reverse) {
-  const ScanAttributes attributes{axis, exclusive, reverse};
+Tensor cumsum(Operand x, int axis, const CumulativeOptions& options) {
+  const ScanAttributes attributes{axis, options.exclusive, options.reverse};
   return apply(kCumsum, x, &attributes);
 }
-Tensor cumprod(Operand x, int axis, bool exclusive, bool reverse) {
-  const ScanAttributes attributes{axis, exclusive, reverse};
+Tensor cumprod(Operand x, int axis, const CumulativeOptions& options) {
+  const ScanAttributes attributes{axis, options.exclusive, options.reverse};
   return apply(kCumprod, x, &attributes);
 }
-Tensor cumulative_logsumexp(Operand x, int axis, bool exclusive, bool reverse) {
-  const ScanAttributes attributes{axis, exclusive, reverse};
+Tensor cumulative_logsumexp(Operand x, int axis, const CumulativeOptions& options) {
+  const ScanAttributes attributes{axis, options.exclusive, options.reverse};
   return apply(kCumulativeLogsumexp, x, &attributes);
 }
-Tensor linear_recurrence(Operand a, Operand b, int axis, bool reverse) {
-  const RecurrenceAttributes attributes{axis, reverse};
+Tensor linear_recurrence(Operand a, Operand b, int axis, const ReverseOptions& options) {
+  const RecurrenceAttributes attributes{axis, options.reverse};
   return apply(kLinearRecurrence, a, b, &attributes);
 }
 

@@ -112,12 +112,12 @@ constinit const OpDef kCummin = {
     .batch = batch_axis<&RunningAttributes::axis>,
 };
 
-Tensor cummax(Operand x, int axis, bool reverse) {
-  const RunningAttributes attributes{axis, reverse};
+Tensor cummax(Operand x, int axis, const ReverseOptions& options) {
+  const RunningAttributes attributes{axis, options.reverse};
   return apply_all(kCummax, std::span(&x, 1), &attributes)[0];
 }
-Tensor cummin(Operand x, int axis, bool reverse) {
-  const RunningAttributes attributes{axis, reverse};
+Tensor cummin(Operand x, int axis, const ReverseOptions& options) {
+  const RunningAttributes attributes{axis, options.reverse};
   return apply_all(kCummin, std::span(&x, 1), &attributes)[0];
 }
 

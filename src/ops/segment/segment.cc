@@ -213,7 +213,7 @@ Tensor product_before(const Tensor& rows, const Tensor& ids, bool behind) {
   const Tensor one = ones({1, rows.dim(1)}, rows.dtype());
   const Tensor previous = behind ? concat({inner, one}, 0) : concat({one, inner}, 0);
   const Tensor factors = where(cast(first, DType::kBool), 0.0, previous);
-  return linear_recurrence(factors, broadcast_to(first, rows.shape()), 0, behind);
+  return linear_recurrence(factors, broadcast_to(first, rows.shape()), 0, {.reverse = behind});
 }
 
 void segment_product_vjp(const VjpCall& call, std::span<Tensor> cotangents) {

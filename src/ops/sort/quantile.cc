@@ -107,7 +107,8 @@ constinit const OpDef kPercentile = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const PercentileAttributes*>(data);
-          outputs.push_back(percentile(inputs[0], inputs[1], a.axis, interpolation_of(a.interpolation), a.keepdims));
+          outputs.push_back(
+              percentile(inputs[0], inputs[1], a.axis, interpolation_of(a.interpolation), {.keepdims = a.keepdims}));
         },
 };
 constinit const OpDef kQuantiles = {
@@ -118,12 +119,12 @@ constinit const OpDef kQuantiles = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const QuantilesAttributes*>(data);
-          outputs.push_back(
-              quantiles(inputs[0], a.num_quantiles, a.axis, interpolation_of(a.interpolation), a.keepdims));
+          outputs.push_back(quantiles(inputs[0], a.num_quantiles, a.axis, interpolation_of(a.interpolation),
+                                      {.keepdims = a.keepdims}));
         },
 };
 
-Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolation, bool keepdims) try {
+Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolation, const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("percentile", x);
   const Tensor percent = q.is_literal() ? scalar(q.number(), DType::kFloat64) : to_tensor(q);
   CAPSTAN_CHECK(percent.rank() <= 1, ShapeError, "percentile: q must be a number or a vector, not of shape ",
@@ -131,18 +132,19 @@ Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolatio
   for (const double number : percent.to_vector<double>()) {
     CAPSTAN_CHECK(number >= 0 && number <= 100, ValueError, "percentile: q is ", number, ", not from 0 to 100");
   }
-  return percentile_of("percentile", value, percent, axis, interpolation, keepdims);
+  return percentile_of("percentile", value, percent, axis, interpolation, options.keepdims);
 } catch (const Error&) {
   rethrow_as("percentile");
 }
 
-Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis, std::string_view interpolation, bool keepdims) try {
+Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis, std::string_view interpolation,
+                 const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("quantiles", x);
   CAPSTAN_CHECK(num_quantiles > 0 && num_quantiles < INT32_MAX, ValueError, "quantiles: num_quantiles is ",
                 num_quantiles, ", not at least 1");
   const Tensor parts = cast(range(static_cast<long>(num_quantiles + 1)), DType::kFloat64);
   return percentile_of("quantiles", value, parts * 100.0 / static_cast<double>(num_quantiles), axis, interpolation,
-                       keepdims);
+                       options.keepdims);
 } catch (const Error&) {
   rethrow_as("quantiles");
 }

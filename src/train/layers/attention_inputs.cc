@@ -58,9 +58,9 @@ Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
     const capstan::AttentionOptions fused{.causal = options.causal, .scale = options.scale};
     if (!mask.has_value()) return {scaled_dot_product_attention(q, k, v, fused), {}};
     // The op gives zeros to a query that sees nothing; here it gets the mean of the values.
-    const Tensor sees_any = reduce_any(seen(), -1, true);
+    const Tensor sees_any = reduce_any(seen(), -1, {.keepdims = true});
     const Tensor context = scaled_dot_product_attention(q, k, v, mask, fused);
-    return {where(sees_any, context, reduce_mean(v, -2, true)), {}};
+    return {where(sees_any, context, reduce_mean(v, -2, {.keepdims = true})), {}};
   }
   Tensor scores = matmul(q * options.scale, k, {.transpose_b = true});
   const Tensor visible = seen();
@@ -74,8 +74,7 @@ Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   return {matmul(dropped, v), scores};
 }
 
-Layer score_dropout(LayerBase& owner, const char* layer, double rate, std::optional<std::uint64_t> seed,
-                    const DTypePolicy& dtype) {
+Layer score_dropout(LayerBase& owner, const char* layer, double rate, Seed seed, const DTypePolicy& dtype) {
   CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, layer, ": the option \"dropout\" must be in [0, 1), not ", rate);
   if (rate == 0) return {};
   const layers::Dropout dropout(rate, {.seed = seed, .name = "dropout", .dtype = dtype});

@@ -6,6 +6,7 @@
 
 #include "capstan/layers/attention.h"
 #include "capstan/layers/regularization.h"
+#include "capstan/seed.h"
 
 namespace capstan::detail {
 
@@ -50,7 +51,6 @@ struct AttendOptions {
 Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const AttendOptions& options);
 
 // Of an attention layer with this rate, or an empty handle for 0. Errors: ValueError for a rate outside [0, 1).
-Layer score_dropout(LayerBase& owner, const char* layer, double rate, std::optional<std::uint64_t> seed,
-                    const DTypePolicy& dtype);
+Layer score_dropout(LayerBase& owner, const char* layer, double rate, Seed seed, const DTypePolicy& dtype);
 
 }  // namespace capstan::detail

@@ -79,7 +79,7 @@ Tensor drawn_for_each(const Tensor& images, double lower, double upper, const No
   // Only the shape of `like` is read. It is a part of the images, since a number from their shape would be the same for
   // ever in a function whose batches have open lengths.
   const Tensor like = images.dim(-1) > 0 ? images(Slice{}, 0, 0, 0) : zeros({images.dim(0)}, dtype);
-  const Tensor drawn = host_uniform(in_dtype(like, dtype), keys.pairs(), keys.has_seed());
+  const Tensor drawn = host_uniform(in_dtype(like, dtype), keys.pairs(), {.stateless = keys.has_seed()});
   return drawn * (upper - lower) + lower;
 }
 

@@ -23,7 +23,7 @@ Tensor counts_of(const Tensor& ids, std::int64_t depth, DType dtype, const Tenso
   const Tensor rows = cumsum(ones_like(ids), 0) - 1;
   const Tensor places = stack({rows, where(is_kept, ids, zeros_like(ids))}, -1);
   const Tensor ones = weights.has_value() ? detail::in_dtype(weights, dtype) : cast(ones_like(ids), dtype);
-  const Tensor none = cast(reduce_sum(zeros_like(ids), -1, true), dtype) + zeros({1, depth}, dtype);
+  const Tensor none = cast(reduce_sum(zeros_like(ids), -1, {.keepdims = true}), dtype) + zeros({1, depth}, dtype);
   return tensor_scatter_nd_add(none, places, where(is_kept, ones, zeros_like(ones)));
 }
 

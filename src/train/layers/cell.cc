@@ -29,7 +29,7 @@ CellSequence CellRun::sequence_of_rows(const Tensor& table, const Tensor& ids, c
   return sequence(gather(table, ids), mask, states);
 }
 
-SequenceDropout::SequenceDropout(LayerBase& layer, std::optional<std::uint64_t> seed)
+SequenceDropout::SequenceDropout(LayerBase& layer, Seed seed)
     : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
   LayerState::of(layer).keys.push_back(key_);
 }

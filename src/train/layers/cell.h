@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capstan/layers/recurrent.h"
+#include "capstan/seed.h"
 
 namespace capstan::detail {
 
@@ -50,11 +51,11 @@ class CellRun {
 // The masks of dropout, drawn once for all steps.
 class SequenceDropout {
  public:
-  SequenceDropout(LayerBase& layer, std::optional<std::uint64_t> seed);
+  SequenceDropout(LayerBase& layer, Seed seed);
   Tensor mask(const Tensor& like, double rate) const;
 
  private:
-  std::optional<std::uint64_t> seed_;
+  Seed seed_;
   // Changes with every draw: counts them if there is a seed. Functions share it, and may live longer than the cell.
   std::shared_ptr<std::uint64_t> key_;
 };

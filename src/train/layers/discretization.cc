@@ -186,7 +186,7 @@ void Discretization::adapt(const Tensor& data) const {
   layer.finish(all);
 }
 
-void Discretization::adapt(const BatchSource& data, std::int64_t steps) const {
+void Discretization::adapt(const BatchSource& data, std::optional<std::int64_t> steps) const {
   auto& layer = static_cast<DiscretizationBody&>(body());
   layer.check_adapts();
   Summary all;

@@ -94,7 +94,7 @@ class MaskingBody final : public ConfiguredLayer<MaskingBody, MaskingConfig> {
 
  private:
   Tensor counts(const Tensor& x, bool keepdims) const {
-    return reduce_any(not_equal(x, options.mask_value), -1, keepdims);
+    return reduce_any(not_equal(x, options.mask_value), -1, {.keepdims = keepdims});
   }
 };
 

@@ -32,7 +32,7 @@ struct GlobalConfig : GlobalPoolingOptions {
 // The mean of the steps that count: of none of them 0 / 0, as Keras has it.
 Tensor masked_mean(const Tensor& x, const Tensor& mask, int steps, bool keepdims) {
   const Tensor counts = expand_dims(cast(mask, x.dtype()), steps == 1 ? -1 : 1);
-  return reduce_sum(x * counts, {steps}, keepdims) / reduce_sum(counts, {steps}, keepdims);
+  return reduce_sum(x * counts, {steps}, {.keepdims = keepdims}) / reduce_sum(counts, {steps}, {.keepdims = keepdims});
 }
 
 template <std::size_t N, bool IsMax>
@@ -63,10 +63,10 @@ class GlobalBody final : public ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConf
 
  private:
   static Tensor reduce_max_of(const Tensor& x, const std::array<int, N>& axes, bool keepdims) {
-    return reduce_max(x, axes, keepdims);
+    return reduce_max(x, axes, {.keepdims = keepdims});
   }
   static Tensor reduce_mean_of(const Tensor& x, const std::array<int, N>& axes, bool keepdims) {
-    return reduce_mean(x, axes, keepdims);
+    return reduce_mean(x, axes, {.keepdims = keepdims});
   }
 
   int first_axis_;

@@ -140,7 +140,7 @@ class RandomCropBody final : public ConfiguredLayer<RandomCropBody, RandomCropCo
   // `wanted` neighbouring places of an axis of this length.
   Tensor places(std::int64_t length, std::int64_t wanted) const {
     const std::int64_t last = length - wanted;
-    const Tensor drawn = host_uniform(zeros({}, DType::kFloat32), keys_.pairs(), keys_.has_seed());
+    const Tensor drawn = host_uniform(zeros({}, DType::kFloat32), keys_.pairs(), {.stateless = keys_.has_seed()});
     const Tensor first = minimum(cast(drawn * static_cast<double>(last + 1), DType::kInt64), last);
     return first + cast(range(static_cast<long>(wanted)), DType::kInt64);
   }

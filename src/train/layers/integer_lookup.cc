@@ -169,7 +169,7 @@ void IntegerLookup::adapt(const Tensor& data) const {
   layer.count(data, false);
   layer.finish();
 }
-void IntegerLookup::adapt(const BatchSource& data, std::int64_t steps) const {
+void IntegerLookup::adapt(const BatchSource& data, std::optional<std::int64_t> steps) const {
   IntegerLookupBody& layer = body_of(body());
   layer.start();
   detail::for_each_batch(data, steps, [&](const Tensor& x) { layer.count(x, true); });

@@ -141,7 +141,8 @@ class RMSNormalizationBody final : public ConfiguredLayer<RMSNormalizationBody, 
     } else {
       std::vector<int> axes;
       for (int i = 1; i <= layout.last.rank(); ++i) axes.push_back(-i);
-      y = x * rsqrt(reduce_mean(square(x), Axes(axes), true) + options.epsilon) * reshape(scale, layout.last);
+      y = x * rsqrt(reduce_mean(square(x), Axes(axes), {.keepdims = true}) + options.epsilon) *
+          reshape(scale, layout.last);
     }
     return layout.back(in_dtype(y, input.dtype()));
   }

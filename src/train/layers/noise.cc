@@ -11,7 +11,7 @@
 
 namespace capstan::detail {
 
-NoiseKeys::NoiseKeys(LayerBase& layer, std::optional<std::uint64_t> seed)
+NoiseKeys::NoiseKeys(LayerBase& layer, Seed seed)
     : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
   LayerState::of(layer).keys.push_back(key_);
 }
@@ -40,7 +40,9 @@ Tensor dropped(const Tensor& x, double rate, const std::optional<Shape>& noise_s
   return x * dropout_mask(x, rate, noise_shape, keys);
 }
 
-Tensor normal_noise(const Tensor& x, const NoiseKeys& keys) { return host_normal(x, keys.pairs(), keys.has_seed()); }
+Tensor normal_noise(const Tensor& x, const NoiseKeys& keys) {
+  return host_normal(x, keys.pairs(), {.stateless = keys.has_seed()});
+}
 
 void check_noise_shape(const std::string& layer, const std::optional<Shape>& noise_shape, const Tensor& x) {
   CAPSTAN_CHECK(!noise_shape || noise_shape->rank() == x.rank(), ShapeError, layer, ": noise_shape ", *noise_shape,

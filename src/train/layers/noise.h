@@ -12,13 +12,14 @@
 #include <optional>
 
 #include "capstan/layer.h"
+#include "capstan/seed.h"
 
 namespace capstan::detail {
 
 class NoiseKeys {
  public:
   // Those of a layer, with whose state they are saved.
-  NoiseKeys(LayerBase& layer, std::optional<std::uint64_t> seed);
+  NoiseKeys(LayerBase& layer, Seed seed);
   // Whether draws are those of Keras.
   bool has_seed() const { return seed_.has_value(); }
   // The next key.
@@ -27,7 +28,7 @@ class NoiseKeys {
   std::function<std::array<std::int64_t, 2>()> pairs() const;
 
  private:
-  std::optional<std::uint64_t> seed_;
+  Seed seed_;
   // Changes with every draw: counts them if there is a seed. Functions share it.
   std::shared_ptr<std::uint64_t> key_;
 };

@@ -49,7 +49,7 @@ class NormalizationBody final : public ConfiguredLayer<NormalizationBody, Normal
   }
 
   void adapt(const Tensor& data);
-  void adapt(const BatchSource& data, std::int64_t steps);
+  void adapt(const BatchSource& data, std::optional<std::int64_t> steps);
 
  protected:
   void build(const Shape& input_shape) override;
@@ -167,7 +167,7 @@ void NormalizationBody::adapt(const Tensor& data) {
   assign(moments_of(data));
 }
 
-void NormalizationBody::adapt(const BatchSource& data, std::int64_t steps) {
+void NormalizationBody::adapt(const BatchSource& data, std::optional<std::int64_t> steps) {
   Found all;
   detail::for_each_batch(data, steps, [&](const Tensor& x) {
     prepare(x);
@@ -194,7 +194,7 @@ Normalization::Normalization(const NormalizationOptions& options)
     : Layer(make_configurable<NormalizationBody>(NormalizationConfig{options})) {}
 Normalization Normalization::of(const Layer& layer) { return Normalization(detail::body_as<NormalizationBody>(layer)); }
 void Normalization::adapt(const Tensor& data) const { static_cast<NormalizationBody&>(body()).adapt(data); }
-void Normalization::adapt(const BatchSource& data, std::int64_t steps) const {
+void Normalization::adapt(const BatchSource& data, std::optional<std::int64_t> steps) const {
   static_cast<NormalizationBody&>(body()).adapt(data, steps);
 }
 

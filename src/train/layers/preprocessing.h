@@ -25,9 +25,9 @@ std::shared_ptr<LayerBase> body_as(const Layer& layer) {
 
 // f(the inputs of each batch), of a whole pass or of its first steps.
 template <class F>
-void for_each_batch(const BatchSource& data, std::int64_t steps, const F& f) {
+void for_each_batch(const BatchSource& data, std::optional<std::int64_t> steps, const F& f) {
   const BatchSource::Pass next = data.open();
-  for (std::int64_t step = 0; steps < 0 || step < steps; ++step) {
+  for (std::int64_t step = 0; !steps || step < *steps; ++step) {
     const std::optional<Batch> batch = next();
     if (!batch) break;
     f(batch->x.tensor());

@@ -47,7 +47,7 @@ class RandomContrastBody final : public ConfiguredLayer<RandomContrastBody, Rand
       const Tensor working = detail::in_dtype(images, detail::working_dtype(images.dtype()));
       const Tensor factor =
           detail::drawn_for_each(images, 1 - options.factor.below, 1 + options.factor.above, keys_, working.dtype());
-      const Tensor mean = reduce_mean(working, {1, 2}, true);
+      const Tensor mean = reduce_mean(working, {1, 2}, {.keepdims = true});
       const Tensor y = (working - mean) * reshape(factor, {-1, 1, 1, 1}) + mean;
       return detail::in_dtype(limited(y, options.value_range), images.dtype());
     });

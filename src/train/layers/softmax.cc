@@ -38,7 +38,7 @@ class SoftmaxBody final : public ConfiguredLayer<SoftmaxBody, SoftmaxConfig> {
     const Tensor mask = given.has_value() && given.rank() == x.rank() ? given : Tensor();
     const Tensor logits = mask.has_value() ? where(mask, x, kFarBelow) : x;
     const Tensor y = axes.size() == 1 ? activations::softmax(logits, axes[0])
-                                      : exp(logits - reduce_logsumexp(logits, Axes(axes), true));
+                                      : exp(logits - reduce_logsumexp(logits, Axes(axes), {.keepdims = true}));
     return mask.has_value() ? y * cast(mask, y.dtype()) : y;
   }
 };

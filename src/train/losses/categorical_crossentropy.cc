@@ -19,7 +19,7 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, cons
     const Tensor t = detail::smooth_labels(given, options.label_smoothing, static_cast<double>(p.dim(axis)));
     const Tensor logits = options.from_logits ? p : detail::remembered_logits(p, axis);
     if (logits.has_value()) return softmax_cross_entropy_with_logits(t, logits, axis);
-    const Tensor normalized = p / reduce_sum(p, axis, true);
+    const Tensor normalized = p / reduce_sum(p, axis, {.keepdims = true});
     return -reduce_sum(t * log(detail::clip_probabilities(normalized)), axis);
   });
 }
@@ -36,7 +36,7 @@ Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred
                   weights, " weights for ", classes, " classes");
     const Tensor t = detail::smooth_labels(given, options.label_smoothing, static_cast<double>(predictions.dim(axis)));
     const Tensor probabilities = options.from_logits ? softmax(predictions, axis) : predictions;
-    const Tensor p = detail::clip_probabilities(probabilities / reduce_sum(probabilities, axis, true));
+    const Tensor p = detail::clip_probabilities(probabilities / reduce_sum(probabilities, axis, {.keepdims = true}));
     const Tensor values = pow(1 - p, options.gamma) * -(t * log(p));
     const Tensor weighted = weights == 1 ? values * options.alpha[0]
                                          : values * cast(constant(std::span<const double>(options.alpha)), p.dtype());

@@ -68,8 +68,9 @@ class ScoreBody : public MetricBody {
                   y_pred.dim(1), " classes, not ", variables()[0].shape()[0], " as before");
     const Tensor given = detail::floating_predictions(y_pred);
     // The largest of a row that is all zeros is no prediction.
-    const Tensor is_positive = score_.threshold ? given > *score_.threshold
-                                                : logical_and(given >= reduce_max(given, -1, true), abs(given) > 1e-9);
+    const Tensor is_positive = score_.threshold
+                                   ? given > *score_.threshold
+                                   : logical_and(given >= reduce_max(given, -1, {.keepdims = true}), abs(given) > 1e-9);
     const Tensor p = cast(is_positive, dtype);
     const Tensor t = detail::as_real("labels", y_true, dtype);
     Tensor weight;

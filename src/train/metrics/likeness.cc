@@ -33,8 +33,8 @@ Pair pair_of(const char* metric, const Tensor& y_true, const Tensor& y_pred) {
 Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, int axis) {
   return with_errors_of("pearson_correlation", [&] {
     const auto [t, p] = pair_of("pearson_correlation", y_true, y_pred);
-    const Tensor of_t = (t - reduce_mean(t, axis, true)) / reduce_std(t, axis, true);
-    const Tensor of_p = (p - reduce_mean(p, axis, true)) / reduce_std(p, axis, true);
+    const Tensor of_t = (t - reduce_mean(t, axis, {.keepdims = true})) / reduce_std(t, axis, {.keepdims = true});
+    const Tensor of_p = (p - reduce_mean(p, axis, {.keepdims = true})) / reduce_std(p, axis, {.keepdims = true});
     return reduce_mean(of_t * of_p, axis);
   });
 }
@@ -43,11 +43,11 @@ Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, int a
   constexpr double kEpsilon = 1e-7;
   return with_errors_of("concordance_correlation", [&] {
     const auto [t, p] = pair_of("concordance_correlation", y_true, y_pred);
-    const Tensor mean_t = reduce_mean(t, axis, true);
-    const Tensor mean_p = reduce_mean(p, axis, true);
-    const Tensor covariance = reduce_mean((t - mean_t) * (p - mean_p), axis, true);
-    const Tensor spread =
-        reduce_variance(t, axis, true) + reduce_variance(p, axis, true) + squared_difference(mean_t, mean_p);
+    const Tensor mean_t = reduce_mean(t, axis, {.keepdims = true});
+    const Tensor mean_p = reduce_mean(p, axis, {.keepdims = true});
+    const Tensor covariance = reduce_mean((t - mean_t) * (p - mean_p), axis, {.keepdims = true});
+    const Tensor spread = reduce_variance(t, axis, {.keepdims = true}) + reduce_variance(p, axis, {.keepdims = true}) +
+                          squared_difference(mean_t, mean_p);
     return reduce_mean(2 * covariance / (spread + kEpsilon), axis);
   });
 }

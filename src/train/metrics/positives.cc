@@ -127,7 +127,7 @@ void PositivesBody::update_state(const Tensor& y_true, const Tensor& y_pred, con
     const Tensor both = stack({reshape(t * weights, {-1}), reshape((1.0 - t) * weights, {-1})}, 1);
     Tensor sums = unsorted_segment_sum(cast(both, first.dtype()), buckets, (n + 1) * labels);
     sums = settings_.multi_label ? reshape(sums, {n + 1, labels, 2}) : sums;
-    const Tensor above = cumsum(sums, 0, false, true)(slice(1, n + 1));
+    const Tensor above = cumsum(sums, 0, {.reverse = true})(slice(1, n + 1));
     const Tensor below = cumsum(sums, 0)(slice(0, n));
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       const Count count = kept_[i].count;
