@@ -10,12 +10,12 @@ namespace capstan::datasets {
 
 namespace {
 
-constexpr const char* kOwner = "image_dataset_from_directory";
+constexpr const char* kImageOwner = "image_dataset_from_directory";
 
 int channels_of(const std::string& mode) {
   const int channels = mode == "rgb" ? 3 : mode == "rgba" ? 4 : mode == "grayscale" ? 1 : 0;
-  CAPSTAN_CHECK(channels != 0, ValueError, kOwner, ": color_mode must be \"rgb\", \"rgba\" or \"grayscale\", not \"",
-                mode, "\"");
+  CAPSTAN_CHECK(channels != 0, ValueError, kImageOwner,
+                ": color_mode must be \"rgb\", \"rgba\" or \"grayscale\", not \"", mode, "\"");
   return channels;
 }
 
@@ -34,8 +34,8 @@ DirectoryDataset<Tensor> image_dataset_from_directory(const std::string& directo
     return resizing(cast(io::load_image(path, {.channels = channels}), float32));
   };
   return detail::dataset_from_directory<Tensor>(
-      directory, {.owner = kOwner, .endings = {".png", ".jpg", ".jpeg"}, .refused_endings = {".bmp", ".gif"}}, options,
-      load);
+      directory, {.owner = kImageOwner, .endings = {".png", ".jpg", ".jpeg"}, .refused_endings = {".bmp", ".gif"}},
+      options, load);
 }
 
 }  // namespace capstan::datasets

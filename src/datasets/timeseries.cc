@@ -11,30 +11,30 @@ namespace capstan::datasets {
 
 namespace {
 
-constexpr const char* kOwner = "timeseries_dataset_from_array";
+constexpr const char* kSeriesOwner = "timeseries_dataset_from_array";
 
 // Where sequences begin, counted from start_index. `targets` is the number of targets, if there are some.
 std::vector<std::int64_t> beginnings(const Tensor& data, std::optional<std::int64_t> targets,
                                      std::int64_t sequence_length, const TimeseriesOptions& options) {
-  CAPSTAN_CHECK(data.rank() >= 1, ShapeError, kOwner, ": the series has no axis of time");
+  CAPSTAN_CHECK(data.rank() >= 1, ShapeError, kSeriesOwner, ": the series has no axis of time");
   for (const auto& [name, value] : {std::pair{"sequence_length", sequence_length},
                                     {"sequence_stride", options.sequence_stride},
                                     {"sampling_rate", options.sampling_rate},
                                     {"batch_size", options.batch_size}}) {
-    CAPSTAN_CHECK(value >= 1, ValueError, kOwner, ": ", name, " must be at least 1, not ", value);
+    CAPSTAN_CHECK(value >= 1, ValueError, kSeriesOwner, ": ", name, " must be at least 1, not ", value);
   }
   const std::int64_t steps = data.dim(0), end = options.end_index.value_or(steps);
-  CAPSTAN_CHECK(options.start_index >= 0 && options.start_index < end && end <= steps, ValueError, kOwner,
+  CAPSTAN_CHECK(options.start_index >= 0 && options.start_index < end && end <= steps, ValueError, kSeriesOwner,
                 ": start_index ", options.start_index, " and end_index ", end, " do not lie in a series of ", steps,
                 " steps");
   const std::int64_t inside = end - options.start_index;
   // Compared without a product that could overflow.
   const bool fits = (inside - 1) / options.sampling_rate >= sequence_length - 1;
-  CAPSTAN_CHECK(fits, ValueError, kOwner, ": a sequence of ", sequence_length, " steps at a rate of ",
+  CAPSTAN_CHECK(fits, ValueError, kSeriesOwner, ": a sequence of ", sequence_length, " steps at a rate of ",
                 options.sampling_rate, " is longer than the ", inside, " steps of the series");
   std::int64_t count = inside - (sequence_length - 1) * options.sampling_rate;
   if (targets) {
-    CAPSTAN_CHECK(*targets > options.start_index, ValueError, kOwner, ": start_index ", options.start_index,
+    CAPSTAN_CHECK(*targets > options.start_index, ValueError, kSeriesOwner, ": start_index ", options.start_index,
                   " is beyond the ", *targets, " targets");
     count = std::min(count, *targets - options.start_index);
   }
@@ -61,7 +61,7 @@ Tensor sequence_at(const Tensor& data, std::int64_t begin, std::int64_t length, 
 
 Dataset<Tensor, Tensor> timeseries_dataset_from_array(const Tensor& data, const Tensor& targets,
                                                       std::int64_t sequence_length, const TimeseriesOptions& options) {
-  CAPSTAN_CHECK(targets.rank() >= 1, ShapeError, kOwner, ": the targets have no axis of time");
+  CAPSTAN_CHECK(targets.rank() >= 1, ShapeError, kSeriesOwner, ": the targets have no axis of time");
   const auto pair_at = [=](std::int64_t at) {
     const std::int64_t begin = options.start_index + at;
     return std::tuple(sequence_at(data, begin, sequence_length, options.sampling_rate), targets(begin));

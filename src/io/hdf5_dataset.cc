@@ -16,17 +16,6 @@ namespace {
 
 using namespace std::string_literals;
 
-enum MessageType : std::uint16_t {
-  kDataspace = 0x1,
-  kDatatype = 0x3,
-  kOldFillValue = 0x4,
-  kFillValue = 0x5,
-  kExternalFiles = 0x7,
-  kLayout = 0x8,
-  kFilters = 0xb,
-  kAttribute = 0xc
-};
-
 struct Type {
   std::string_view name;  // of tensor_list.h
   std::uint64_t size = 0;

@@ -19,14 +19,6 @@ namespace {
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr int kDeepest = 64;  // groups within groups
 
-enum MessageType : std::uint16_t {
-  kLinkInfo = 0x2,
-  kLink = 0x6,
-  kAttribute = 0xc,
-  kContinuation = 0x10,
-  kSymbolTable = 0x11,
-};
-
 class FileReader {
  public:
   FileReader(const ByteSource& source, const Content& content, std::shared_ptr<const void> owner, Hdf5Texts* texts)

@@ -11,6 +11,22 @@
 
 namespace capstan::io::hdf5 {
 
+// What a message of an object's header holds.
+enum MessageType : std::uint16_t {
+  kDataspace = 0x1,
+  kLinkInfo = 0x2,
+  kDatatype = 0x3,
+  kOldFillValue = 0x4,
+  kFillValue = 0x5,
+  kLink = 0x6,
+  kExternalFiles = 0x7,
+  kLayout = 0x8,
+  kFilters = 0xb,
+  kAttribute = 0xc,
+  kContinuation = 0x10,
+  kSymbolTable = 0x11,
+};
+
 struct File {
   const ByteSource& source;
   const Content& content;

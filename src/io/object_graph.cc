@@ -8,7 +8,6 @@ namespace capstan::io {
 namespace {
 
 using wire::Field;
-using wire::Kind;
 using wire::Message;
 
 // ObjectReference: node_id, local_name.
@@ -16,10 +15,10 @@ std::pair<std::string, std::size_t> read_child(Message message) {
   std::pair<std::string, std::size_t> child{{}, 0};
   while (const std::optional<Field> field = message.next()) {
     if (field->number == 1) {
-      message.expect(*field, Kind::kVarint);
+      message.expect(*field, wire::Kind::kVarint);
       child.second = static_cast<std::size_t>(field->value);
     } else if (field->number == 2) {
-      message.expect(*field, Kind::kBytes);
+      message.expect(*field, wire::Kind::kBytes);
       child.first = field->bytes;
     }
   }
@@ -31,7 +30,7 @@ TrackableAttribute read_attribute(Message message) {
   TrackableAttribute attribute{.name = {}};
   while (const std::optional<Field> field = message.next()) {
     if (field->number < 1 || field->number > 3) continue;
-    message.expect(*field, Kind::kBytes);
+    message.expect(*field, wire::Kind::kBytes);
     (field->number == 1 ? attribute.name : field->number == 2 ? attribute.full_name : attribute.key) = field->bytes;
   }
   return attribute;

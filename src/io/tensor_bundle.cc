@@ -18,7 +18,6 @@ namespace capstan::io {
 namespace {
 
 using wire::Field;
-using wire::Kind;
 using wire::Message;
 
 // Numbers of TensorFlow's DataType, and the names of tensor_list.h.
@@ -103,7 +102,7 @@ class BundleReader {
   }
 
   static std::uint64_t number(const Message& message, const Field& field) {
-    message.expect(field, Kind::kVarint);
+    message.expect(field, wire::Kind::kVarint);
     return field.value;
   }
 
@@ -128,7 +127,7 @@ class BundleReader {
           result.size = number(message, *field);
           break;
         case 6:
-          message.expect(*field, Kind::kFixed32);
+          message.expect(*field, wire::Kind::kFixed32);
           result.checksum = static_cast<std::uint32_t>(field->value);
           break;
         case 7:

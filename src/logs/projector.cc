@@ -12,14 +12,14 @@ namespace capstan::logs {
 
 namespace {
 
-constexpr const char* kWriter = "summary";
+constexpr const char* kProjectorWriter = "summary";
 
 void write(const std::string& path, std::string_view text) {
-  io::write_file(kWriter, path, std::as_bytes(std::span(text)));
+  io::write_file(kProjectorWriter, path, std::as_bytes(std::span(text)));
 }
 
 // A name that is fit for a file, and another one for every other name.
-std::string file_name(std::string_view name) {
+std::string tensor_file_name(std::string_view name) {
   std::string text;
   for (const char c : name) {
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
@@ -89,7 +89,7 @@ void Projector::write(std::string_view name, const Tensor& rows, const summary::
                 "\" must be of real numbers, not ", describe(rows));
   const bool has_labels = options.labels.size() > 0;
   const std::string labels = has_labels ? labels_of(name, rows.dim(0), options) : "";
-  const std::string file = file_name(name);
+  const std::string file = tensor_file_name(name);
   Files& files = tables_[std::string(name)];
   files = {file + ".tsv", has_labels ? file + "_labels.tsv" : ""};
   const std::filesystem::path folder = folder_;

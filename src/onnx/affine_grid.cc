@@ -53,10 +53,10 @@ void affine_grid(NodeCall& call) {
   call.give(reshape(grid, shape));
 }
 
-constexpr Operator kOperators[] = {{"AffineGrid", affine_grid}};
+constexpr Operator kAffineGridOperators[] = {{"AffineGrid", affine_grid}};
 
 }  // namespace
 
-std::span<const Operator> affine_grid_operators() { return kOperators; }
+std::span<const Operator> affine_grid_operators() { return kAffineGridOperators; }
 
 }  // namespace capstan::onnx

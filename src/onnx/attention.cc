@@ -130,10 +130,10 @@ void run_attention(NodeCall& call) {
   if (scores.has_value()) call.give(scores);
 }
 
-constexpr Operator kOperators[] = {{"Attention", run_attention}};
+constexpr Operator kAttentionOperators[] = {{"Attention", run_attention}};
 
 }  // namespace
 
-std::span<const Operator> attention_operators() { return kOperators; }
+std::span<const Operator> attention_operators() { return kAttentionOperators; }
 
 }  // namespace capstan::onnx

@@ -123,7 +123,7 @@ void run_scan(NodeCall& call) {
   }
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kControlOperators[] = {
     {"If", run_if},
     {"Loop", loop},
     {"Scan", run_scan},
@@ -131,6 +131,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> control_operators() { return kOperators; }
+std::span<const Operator> control_operators() { return kControlOperators; }
 
 }  // namespace capstan::onnx

@@ -170,13 +170,13 @@ void conv_transpose(NodeCall& call) {
   call.give(with_bias(call, y, 2), true);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kConvolutionOperators[] = {
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
 };
 
 }  // namespace
 
-std::span<const Operator> convolution_operators() { return kOperators; }
+std::span<const Operator> convolution_operators() { return kConvolutionOperators; }
 
 }  // namespace capstan::onnx

@@ -205,7 +205,7 @@ void run_softsign(NodeCall& call) {
   elementwise(call, [](const Tensor& x) { return softsign(x); });
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kElementwiseOperators[] = {
     {"Abs", unary<abs>},
     {"Acos", unary<acos>},
     {"Acosh", unary<acosh>},
@@ -266,6 +266,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> elementwise_operators() { return kOperators; }
+std::span<const Operator> elementwise_operators() { return kElementwiseOperators; }
 
 }  // namespace capstan::onnx

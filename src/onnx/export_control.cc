@@ -157,7 +157,7 @@ void write_recomputed(OpCall& c) {
   }
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kControlRows[] = {
     {"cond", write_cond},
     {"foldl", write_row_loop},
     {"foldr", write_row_loop},
@@ -170,6 +170,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> control_rows() { return kRows; }
+std::span<const ExportRow> control_rows() { return kControlRows; }
 
 }  // namespace capstan::onnx

@@ -168,7 +168,7 @@ void hypot(OpCall& c) {
   c.give(unary("Sqrt", x * x + y * y).name);
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kElementwiseRows[] = {
     {"abs", write_direct, "Abs"},
     {"acos", write_direct, "Acos"},
     {"acosh", write_direct, "Acosh"},
@@ -267,6 +267,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> elementwise_rows() { return kRows; }
+std::span<const ExportRow> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace capstan::onnx

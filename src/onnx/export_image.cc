@@ -174,7 +174,7 @@ void write_resize(OpCall& c) {
   give_image(c, c.node("Resize", {to_image(c, 0), "", "", sizes}, attributes));
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kImageRows[] = {
     {"avg_pool2d", write_pool, "AveragePool"},
     {"conv2d", write_conv<2>},
     {"conv2d_backprop_input", write_transposed_conv<2>},
@@ -186,6 +186,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> image_rows() { return kRows; }
+std::span<const ExportRow> image_rows() { return kImageRows; }
 
 }  // namespace capstan::onnx

@@ -130,7 +130,7 @@ void write_searchsorted(OpCall& c) {
   c.give(count);
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kIndexRows[] = {
     {"argsort", write_argsort},
     {"gather", gather},
     {"gather_nd", write_gather_nd},
@@ -150,6 +150,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> index_rows() { return kRows; }
+std::span<const ExportRow> index_rows() { return kIndexRows; }
 
 }  // namespace capstan::onnx

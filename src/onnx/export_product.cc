@@ -67,7 +67,7 @@ void write_attention(OpCall& c) {
   c.give(c.node("MatMul", {weights, c.in(2)}));
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kProductRows[] = {
     {"add_n", write_add_n},
     {"det", write_direct, "Det"},
     {"layer_normalization", write_layer_normalization},
@@ -77,6 +77,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> product_rows() { return kRows; }
+std::span<const ExportRow> product_rows() { return kProductRows; }
 
 }  // namespace capstan::onnx

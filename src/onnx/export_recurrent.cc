@@ -242,13 +242,13 @@ void write_gru(OpCall& c) {
   c.give(steps_first(c, c.squeezed(y[0], {1})));
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kRecurrentRows[] = {
     {"gru", write_gru},
     {"lstm", write_lstm},
 };
 
 }  // namespace
 
-std::span<const ExportRow> recurrent_rows() { return kRows; }
+std::span<const ExportRow> recurrent_rows() { return kRecurrentRows; }
 
 }  // namespace capstan::onnx

@@ -36,7 +36,7 @@ void write_l2_loss(OpCall& c) {
   c.give(c.node("Mul", {squares, c.scalar(0.5)}));
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kReductionRows[] = {
     {"argmax", write_extremum, "ArgMax"},
     {"argmin", write_extremum, "ArgMin"},
     {"cumsum", write_cumsum},
@@ -55,6 +55,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> reduction_rows() { return kRows; }
+std::span<const ExportRow> reduction_rows() { return kReductionRows; }
 
 }  // namespace capstan::onnx

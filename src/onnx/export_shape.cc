@@ -260,7 +260,7 @@ void getitem(OpCall& c) {
   c.give(c.unsqueezed(c.squeezed(x, taken), made));
 }
 
-constexpr ExportRow kRows[] = {
+constexpr ExportRow kShapeRows[] = {
     {"band_part", write_band_part},
     {"broadcast_like", broadcast_like},
     {"broadcast_to", broadcast_to},
@@ -289,6 +289,6 @@ constexpr ExportRow kRows[] = {
 
 }  // namespace
 
-std::span<const ExportRow> shape_rows() { return kRows; }
+std::span<const ExportRow> shape_rows() { return kShapeRows; }
 
 }  // namespace capstan::onnx

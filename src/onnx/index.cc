@@ -171,7 +171,7 @@ void run_reverse_sequence(NodeCall& call) {
                              static_cast<int>(call.integer("batch_axis", 1))));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kIndexOperators[] = {
     {"Compress", compress},
     {"Gather", run_gather},
     {"GatherElements", gather_elements},
@@ -188,6 +188,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> index_operators() { return kOperators; }
+std::span<const Operator> index_operators() { return kIndexOperators; }
 
 }  // namespace capstan::onnx

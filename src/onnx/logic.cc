@@ -33,7 +33,7 @@ void shift(NodeCall& call) {
 
 void choose(NodeCall& call) { call.give(where(call.tensor(0), call.tensor(1), call.tensor(2))); }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kLogicOperators[] = {
     {"And", compare<logical_and>},
     {"BitShift", shift},
     {"BitwiseAnd", compare<bitwise_and>},
@@ -53,6 +53,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> logic_operators() { return kOperators; }
+std::span<const Operator> logic_operators() { return kLogicOperators; }
 
 }  // namespace capstan::onnx

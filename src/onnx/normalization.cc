@@ -117,7 +117,7 @@ void lrn(NodeCall& call) {
   call.give(x / pow(call.number("bias", 1) + alpha * window, call.number("beta", 0.75)), true);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kNormalizationOperators[] = {
     {"BatchNormalization", run_batch_normalization},       {"GroupNormalization", run_group_normalization},
     {"InstanceNormalization", run_instance_normalization}, {"LRN", lrn},
     {"LayerNormalization", run_layer_normalization},       {"MeanVarianceNormalization", mean_variance_normalization},
@@ -126,6 +126,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> normalization_operators() { return kOperators; }
+std::span<const Operator> normalization_operators() { return kNormalizationOperators; }
 
 }  // namespace capstan::onnx

@@ -162,7 +162,7 @@ void global_lp(NodeCall& call) {
   call.give(pow(reduce_sum(pow(abs(x), p), places_of(x), {.keepdims = true}), 1 / p), true);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kPoolingOperators[] = {
     {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
     {"GlobalLpPool", global_lp},   {"GlobalMaxPool", global_max},
     {"LpPool", lp_pool},           {"MaxPool", max_pool},
@@ -170,6 +170,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> pooling_operators() { return kOperators; }
+std::span<const Operator> pooling_operators() { return kPoolingOperators; }
 
 }  // namespace capstan::onnx

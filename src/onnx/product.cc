@@ -43,7 +43,7 @@ void run_einsum(NodeCall& call) {
 
 void run_det(NodeCall& call) { call.give(det(call.tensor(0))); }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kProductOperators[] = {
     {"Det", run_det},
     {"Einsum", run_einsum},
     {"Gemm", gemm},
@@ -52,6 +52,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> product_operators() { return kOperators; }
+std::span<const Operator> product_operators() { return kProductOperators; }
 
 }  // namespace capstan::onnx

@@ -179,7 +179,7 @@ void rnn(NodeCall& call) { run_steps(call, rnn_step, 1, false, {"Tanh"}); }
 void run_gru(NodeCall& call) { run_steps(call, gru_step, 3, false, {"Sigmoid", "Tanh"}); }
 void run_lstm(NodeCall& call) { run_steps(call, lstm_step, 4, true, {"Sigmoid", "Tanh", "Tanh"}); }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kRecurrentOperators[] = {
     {"GRU", run_gru},
     {"LSTM", run_lstm},
     {"RNN", rnn},
@@ -187,6 +187,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> recurrent_operators() { return kOperators; }
+std::span<const Operator> recurrent_operators() { return kRecurrentOperators; }
 
 }  // namespace capstan::onnx

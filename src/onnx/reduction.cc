@@ -134,7 +134,7 @@ void softmax_loss(NodeCall& call) {
   call.give(logs);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kReductionOperators[] = {
     {"ArgMax", arg<true>},
     {"ArgMin", arg<false>},
     {"CumProd", running<cumprod>},
@@ -159,6 +159,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> reduction_operators() { return kOperators; }
+std::span<const Operator> reduction_operators() { return kReductionOperators; }
 
 }  // namespace capstan::onnx

@@ -257,13 +257,13 @@ void upsample(NodeCall& call) {
   resize(call, rule, sides, 0);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kResizeOperators[] = {
     {"Resize", run_resize},
     {"Upsample", upsample},
 };
 
 }  // namespace
 
-std::span<const Operator> resize_operators() { return kOperators; }
+std::span<const Operator> resize_operators() { return kResizeOperators; }
 
 }  // namespace capstan::onnx

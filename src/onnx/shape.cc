@@ -362,7 +362,7 @@ void center_crop_pad(NodeCall& call) {
   call.give(x);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kShapeOperators[] = {
     {"CenterCropPad", center_crop_pad},
     {"Concat", run_concat},
     {"Constant", run_constant},
@@ -388,6 +388,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> shape_operators() { return kOperators; }
+std::span<const Operator> shape_operators() { return kShapeOperators; }
 
 }  // namespace capstan::onnx

@@ -68,7 +68,7 @@ const T& as_parameter(const T& member) {
   return member;
 }
 
-// A parameter that is a struct of options.
+// A parameter that is a struct of options, of one or two fields.
 template <class T>
 concept Options = std::is_class_v<T> && std::is_aggregate_v<T>;
 // Stands for a value of any type in an initialiser.

@@ -22,39 +22,19 @@ namespace capstan {
 
 namespace {
 
-template <Tensor (*kFunction)(Operand, Axes, const KeepdimsOptions&)>
-void compose_reduction(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  const auto& a = *static_cast<const ReduceAttributes*>(attributes);
-  outputs.push_back(kFunction(inputs[0], a.axis, {.keepdims = a.keepdims}));
-}
+// Each has an overload that takes its axes among the options.
+using AxesReduction = Tensor (*)(Operand, Axes, const KeepdimsOptions&);
 
 }  // namespace
 
-constinit const OpDef kReduceLogsumexp = {
-    .name = "reduce_logsumexp",
-    .text = "log(sum(exp(x))) over axes, without overflow.",
-    .kind = OpKind::kComposite,
-    .attributes = &kReduceAttributes,
-    .compose = compose_reduction<reduce_logsumexp>,
-};
-
-constinit const OpDef kReduceVariance = {
-    .name = "reduce_variance",
-    .text = "The mean squared distance from the mean over axes.",
-    .kind = OpKind::kComposite,
-    .attributes = &kReduceAttributes,
-    .compose = compose_reduction<reduce_variance>,
-};
-
-constinit const OpDef kReduceStd = {
-    .name = "reduce_std",
-    .text =
-        "The square root of the variance over axes; its gradient is NaN where all elements are "
-        "equal.",
-    .kind = OpKind::kComposite,
-    .attributes = &kReduceAttributes,
-    .compose = compose_reduction<reduce_std>,
-};
+constinit const OpDef kReduceLogsumexp =
+    composite<static_cast<AxesReduction>(&reduce_logsumexp), "x, axis, keepdims", NoValue{}>(
+        "reduce_logsumexp", "log(sum(exp(x))) over axes, without overflow.");
+constinit const OpDef kReduceVariance =
+    composite<static_cast<AxesReduction>(&reduce_variance), "x, axis, keepdims", NoValue{}>(
+        "reduce_variance", "The mean squared distance from the mean over axes.");
+constinit const OpDef kReduceStd = composite<static_cast<AxesReduction>(&reduce_std), "x, axis, keepdims", NoValue{}>(
+    "reduce_std", "The square root of the variance over axes; its gradient is NaN where all elements are equal.");
 
 Tensor reduce_logsumexp(Operand x, Axes axis, const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("reduce_logsumexp", x);
