@@ -66,7 +66,7 @@ void vjp_slogdet(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& a = call.input(0);
   Tensor g = call.cotangent(1);
   if (is_complex(a.dtype())) g = complex(real(g), imag(call.cotangent(0) * conj(call.output(0))));
-  const Tensor log = call.output(1);
+  const Tensor& log = call.output(1);
   const Tensor is_regular = is_finite(is_complex(a.dtype()) ? real(log) : log);
   cotangents[0] = or_nan(is_regular, as_row(as_column(g)) * inv(or_identity(is_regular, a), {.adjoint = true}));
 }
