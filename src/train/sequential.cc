@@ -78,10 +78,10 @@ void add_all(const Sequential& model, std::span<const Layer> layers) {
 
 const InputShape& detail::sequential_input(const LayerState& model) {
   const LayerState* part = &model;
-  do {
-    if (part->input_shape.is_given() || part->sublayers.empty()) break;
+  while (!part->input_shape.is_given() && !part->sublayers.empty()) {
+    if (part != &model && part->type_name != std::string_view("Sequential")) break;
     part = &LayerState::of(part->sublayers[0]);
-  } while (part->type_name == std::string_view("Sequential"));
+  }
   return part->input_shape;
 }
 

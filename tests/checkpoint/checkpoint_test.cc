@@ -20,16 +20,10 @@
 namespace capstan {
 namespace {
 
+using io::content_of;
 using io::TemporaryDirectory;
 using testing::contains;
 using testing::message_of;
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
 
 TEST(Checkpoint, GivesEveryDTypeBackAndIsAligned) {
   std::vector<std::pair<std::string, State>> objects;

@@ -21,6 +21,7 @@ extern char** environ;
 namespace capstan {
 namespace {
 
+using io::content_of;
 using io::TemporaryDirectory;
 using testing::make_resumable;
 using testing::Resumable;
@@ -110,13 +111,6 @@ TEST(Resume, OfALoopOfOnesOwnHasTheSameBits) {
   run(5, false, true);
   EXPECT_EQ(run(12, true, false), expected);
   EXPECT_NE(run(12, false, false) + "x", expected);
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
 }
 
 // Starts the program, and kills it after so many microseconds, unless that is negative. Whether it ended by itself.

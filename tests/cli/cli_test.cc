@@ -31,13 +31,6 @@ Result run(const std::string& arguments) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
 }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
 class CommandLine : public ::testing::Test {
  protected:
   CommandLine() {
@@ -118,7 +111,7 @@ TEST_F(CommandLine, ErrorsHaveAStatusOfTheirOwn) {
   EXPECT_TRUE(has(error("inspect " + path("none")), path("none")));
   std::ofstream(path("text.txt")) << "hello";
   EXPECT_TRUE(has(error("inspect " + path("text.txt")), "no format that is known"));
-  const std::string bytes = content_of(path("a.safetensors"));
+  const std::string bytes = io::content_of(path("a.safetensors"));
   std::ofstream(path("cut.safetensors"), std::ios::binary) << bytes.substr(0, bytes.size() - 1);
   EXPECT_TRUE(has(error("inspect " + path("cut.safetensors")), "cut.safetensors"));
   EXPECT_TRUE(has(error("convert " + path("a.safetensors") + " " + path("b.xyz")), "names no format"));
@@ -202,9 +195,9 @@ TEST_F(CommandLine, NamesFromFilesAreShownSafely) {
 // What --help names, the page and the completions name, too.
 TEST(CommandLinePages, TellOfEveryCommandAndOption) {
   const std::string folder = std::string(CAPSTAN_SOURCE_DIR) + "/src/cli/";
-  std::string page = content_of(folder + "capstan.1");
+  std::string page = io::content_of(folder + "capstan.1");
   page = std::regex_replace(page, std::regex(R"(\\-)"), "-");
-  const std::string bash = content_of(folder + "capstan.bash"), zsh = content_of(folder + "_capstan");
+  const std::string bash = io::content_of(folder + "capstan.bash"), zsh = io::content_of(folder + "_capstan");
   const std::string help = run("--help").text;
   for (const std::string command : {"inspect", "convert", "diff", "run"}) {
     EXPECT_TRUE(has(help, command));

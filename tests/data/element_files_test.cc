@@ -24,9 +24,8 @@ using datasets::range;
 using testing::elements_of;
 using testing::message_of;
 using testing::rest_of;
+using testing::squared;
 using testing::Words;
-
-std::int64_t squared(std::int64_t x) { return x * x; }
 
 class ElementFiles : public ::testing::Test {
  protected:

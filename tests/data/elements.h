@@ -13,6 +13,8 @@
 
 namespace capstan::testing {
 
+inline std::int64_t squared(std::int64_t x) { return x * x; }
+
 inline std::string text_of(std::int64_t x) { return std::to_string(x); }
 inline std::string text_of(const std::string& x) { return "\"" + x + "\""; }
 inline std::string text_of(const Tensor& x) {

@@ -19,6 +19,7 @@ using datasets::range;
 using testing::elements_of;
 using testing::message_of;
 using testing::rest_of;
+using testing::squared;
 using testing::Words;
 
 // At every place of a pass: what another iterator gives after it took over.
@@ -51,8 +52,6 @@ void expect_positions(const std::string& what, const Make& make) {
   }
 }
 
-std::int64_t square(std::int64_t x) { return x * x; }
-
 TEST(Positions, OfSources) {
   expect_positions("slices", [] { return from_tensor_slices(constant({1, 2, 3}), constant({{1.0}, {2.0}, {3.0}})); });
   expect_positions("tensors", [] { return from_tensors(constant({1, 2}), std::string("x")); });
@@ -84,7 +83,7 @@ TEST(Positions, OfOrder) {
   expect_positions("filters", [] {
     return range(12).filter([](auto x) { return x % 3 != 0; }).take_while([](auto x) { return x < 9; });
   });
-  expect_positions("unique", [] { return from_range(std::vector<int>{1, 2, 1, 3, 2, 4}).map(square).unique(); });
+  expect_positions("unique", [] { return from_range(std::vector<int>{1, 2, 1, 3, 2, 4}).map(squared).unique(); });
   expect_positions("zip", [] { return zip(range(4).shuffle(2, {.seed = 1}), range(6).skip(1)); });
   expect_positions("concatenate", [] { return range(3).concatenate(range(5, 8)).enumerate(); });
   expect_positions("choose", [] {
@@ -120,7 +119,7 @@ TEST(Positions, OfBatches) {
 }
 
 TEST(Positions, OfFunctions) {
-  expect_positions("map", [] { return range(5).map(square); });
+  expect_positions("map", [] { return range(5).map(squared); });
   expect_positions("vectorized map", [] { return range(11).map_vectorized(3, [](const Tensor& x) { return x * x; }); });
   expect_positions("scan", [] {
     return range(5).scan(std::string("s"), [](const std::string& s, auto x) { return std::tuple(s + "x", s, x); });
@@ -135,7 +134,7 @@ TEST(Positions, OfFunctions) {
 TEST(Positions, OfThreads) {
   const auto open = [](std::int64_t x) { return range(x, x + 1 + x % 3).shuffle(2, {.seed = 1}).prefetch(1); };
   expect_positions("prefetch", [] { return range(8).shuffle(3, {.seed = 2}).batch(2).prefetch(2); });
-  expect_positions("parallel map", [] { return range(20).map(square, {.num_parallel_calls = 3}); });
+  expect_positions("parallel map", [] { return range(20).map(squared, {.num_parallel_calls = 3}); });
   expect_positions("parallel batch",
                    [] { return range(17).shuffle(5, {.seed = 2}).batch(3, {.num_parallel_calls = 2}); });
   expect_positions("parallel batch without the last",
@@ -152,7 +151,7 @@ TEST(Positions, OfThreads) {
   expect_positions("all", [=] {
     return range(9)
         .shuffle(4, {.seed = 3})
-        .map(square, {.num_parallel_calls = 2})
+        .map(squared, {.num_parallel_calls = 2})
         .interleave(open, {.cycle_length = 2, .num_parallel_calls = 2})
         .batch(3)
         .prefetch();
@@ -161,7 +160,7 @@ TEST(Positions, OfThreads) {
 
 // Nothing is lost or given twice.
 TEST(Positions, OfWorkersWithoutOrder) {
-  const auto make = [] { return range(30).map(square, {.num_parallel_calls = 3, .deterministic = false}); };
+  const auto make = [] { return range(30).map(squared, {.num_parallel_calls = 3, .deterministic = false}); };
   const auto dataset = make();
   auto iterator = dataset.begin();
   Words all;
@@ -169,7 +168,7 @@ TEST(Positions, OfWorkersWithoutOrder) {
   auto restored = make().begin();
   restored.restore(iterator.save());
   for (const std::string& text : rest_of(restored)) all.push_back(text);
-  Words want = elements_of(range(30).map(square));
+  Words want = elements_of(range(30).map(squared));
   std::sort(all.begin(), all.end());
   std::sort(want.begin(), want.end());
   EXPECT_EQ(all, want);

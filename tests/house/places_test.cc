@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/house/prose.h"
 #include "tests/house/source_tree.h"
 
 namespace capstan::house {
@@ -76,8 +77,6 @@ const std::map<std::string, std::set<std::string>> kFolders = {
     {"utils", {"train"}},
     {"vectorized_map", {"transforms"}},
 };
-
-std::string without_comments(const std::string& text) { return std::regex_replace(text, std::regex("//[^\n]*"), ""); }
 
 // The functions that a header exports. Operators are made by macros; members and constructors stand with their class.
 std::set<std::string> exported(const std::string& text) {

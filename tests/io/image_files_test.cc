@@ -19,11 +19,6 @@ namespace {
 using testing::Json;
 using testing::message_of;
 
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // The largest difference; 256 for another shape.
 int levels_apart(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return 256;
@@ -104,7 +99,7 @@ TEST(LoadImage, ErrorsSayWhat) {
 TEST(LoadImage, EveryCutIsAnError) {
   const TemporaryDirectory folder;
   for (const char* name : {"images/rgb.png", "images/gray.jpg", "images/progressive.jpg"}) {
-    const std::string whole = content(testing::sample_path(name));
+    const std::string whole = content_of(testing::sample_path(name));
     // Behind the picture there are a few bytes that say that it ends.
     for (std::size_t size = 0; size + 16 < whole.size(); ++size) {
       EXPECT_THROW(load_image(folder.write("cut", whole.substr(0, size))), IoError) << name << " " << size;
@@ -116,7 +111,7 @@ TEST(LoadImage, EveryCutIsAnError) {
 TEST(LoadImage, AnyDamageIsAnErrorOrAnImage) {
   const TemporaryDirectory folder;
   for (const char* name : {"images/palette.png", "images/rgb_420.jpg", "images/progressive.jpg"}) {
-    const std::string whole = content(testing::sample_path(name));
+    const std::string whole = content_of(testing::sample_path(name));
     for (std::size_t i = 0; i < whole.size(); ++i) {
       std::string damaged = whole;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));

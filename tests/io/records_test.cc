@@ -26,11 +26,6 @@ std::vector<std::string> all_records(const std::string& path, const std::string&
   return records;
 }
 
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::string compression_of(const Json& entry) {
   const std::string name = entry.value("compression", "none");
   return name == "none" ? "" : name;
@@ -91,7 +86,7 @@ TEST(Records, ThatAreWrittenAreTensorFlowsBytes) {
   RecordWriter writer(folder.file("copy"));
   for (const std::string& record : all_records(original)) writer.write(record);
   writer.close();
-  EXPECT_EQ(content(folder.file("copy")), content(original));
+  EXPECT_EQ(content_of(folder.file("copy")), content_of(original));
 }
 
 TEST(Records, ComeBackFromEveryCompression) {
@@ -112,7 +107,7 @@ TEST(Records, AreThereAfterAFlush) {
   const TemporaryDirectory folder;
   RecordWriter writer(folder.file("data"));
   writer.write("first");
-  EXPECT_TRUE(content(folder.file("data")).empty());
+  EXPECT_TRUE(content_of(folder.file("data")).empty());
   writer.flush();
   EXPECT_EQ(all_records(folder.file("data")), std::vector<std::string>{"first"});
   writer.write("second");
@@ -124,10 +119,10 @@ TEST(Records, AreThereAfterAFlush) {
 
 TEST(Records, OfSeveralGzipMembersAreOneFile) {
   const TemporaryDirectory folder;
-  const std::string member = content(testing::sample_path("tfrecord/gzip.tfrecord"));
+  const std::string member = content_of(testing::sample_path("tfrecord/gzip.tfrecord"));
   EXPECT_EQ(all_records(folder.write("two", member + member), "GZIP").size(), 8u);
   EXPECT_THROW(all_records(folder.write("garbage", member + "garbage"), "GZIP"), IoError);
-  const std::string zlib = content(testing::sample_path("tfrecord/zlib.tfrecord"));
+  const std::string zlib = content_of(testing::sample_path("tfrecord/zlib.tfrecord"));
   EXPECT_THROW(all_records(folder.write("zlib", zlib + zlib), "ZLIB"), IoError);
 }
 
@@ -173,7 +168,7 @@ TEST(Records, ErrorsNameThePlaceAndTheReason) {
 
 TEST(Records, EveryBitThatFlipsIsNoticed) {
   const TemporaryDirectory folder;
-  const std::string whole = content(testing::sample_path("tfrecord/plain.tfrecord"));
+  const std::string whole = content_of(testing::sample_path("tfrecord/plain.tfrecord"));
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));

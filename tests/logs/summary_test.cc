@@ -23,6 +23,7 @@
 namespace capstan {
 namespace {
 
+using io::content_of;
 using io::TemporaryDirectory;
 using testing::Json;
 using testing::LoggedEvent;
@@ -31,11 +32,6 @@ using testing::SteppedValue;
 using testing::values_of;
 
 constexpr const char* kSample = "events/events.out.tfevents.1700000000.sample.1.0.v2";
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Json sample_entry() {
   for (Json& entry : testing::samples_of("events")) {
@@ -243,10 +239,10 @@ TEST(Summary, EmbeddingsAreTablesForTheProjector) {
   writer.embedding("words", constant({{1.5f, 2.0f}, {-3.0f, 1e-7f}}), {.labels = {"cat", "dog"}});
   writer.embedding("a/b", zeros({1, 1}, float64));
   writer.embedding("table", zeros({1, 1}), {.labels = Texts::rows({{"x", "y"}}), .columns = {"one", "two"}});
-  EXPECT_EQ(content(folder.file("words.tsv")), "1.5\t2\n-3\t1e-07\n");
-  EXPECT_EQ(content(folder.file("words_labels.tsv")), "cat\ndog\n");
-  EXPECT_EQ(content(folder.file("table_labels.tsv")), "one\ttwo\nx\ty\n");
-  EXPECT_EQ(content(folder.file("projector_config.pbtxt")),
+  EXPECT_EQ(content_of(folder.file("words.tsv")), "1.5\t2\n-3\t1e-07\n");
+  EXPECT_EQ(content_of(folder.file("words_labels.tsv")), "cat\ndog\n");
+  EXPECT_EQ(content_of(folder.file("table_labels.tsv")), "one\ttwo\nx\ty\n");
+  EXPECT_EQ(content_of(folder.file("projector_config.pbtxt")),
             "embeddings {\n  tensor_name: \"a/b\"\n  tensor_path: \"a_2fb.tsv\"\n}\n"
             "embeddings {\n  tensor_name: \"table\"\n  tensor_path: \"table.tsv\"\n  metadata_path: "
             "\"table_labels.tsv\"\n}\n"

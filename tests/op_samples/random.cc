@@ -3,12 +3,11 @@
 #include <vector>
 
 #include "tests/op_samples/op_test.h"
+#include "tests/op_samples/random_inputs.h"
 
 namespace capstan::testing {
 
 namespace {
-
-AttributeValue lengths_of(std::vector<AttributeValue> lengths) { return {std::move(lengths)}; }
 
 std::vector<OpSample> normal_samples() {
   return {

@@ -4,14 +4,11 @@
 #include <vector>
 
 #include "tests/op_samples/op_test.h"
+#include "tests/op_samples/random_inputs.h"
 
 namespace capstan::testing {
 
 namespace {
-
-SampleInput fixed(Shape shape, std::vector<double> values, DType dtype = float32) {
-  return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> categorical_samples() {
   return {

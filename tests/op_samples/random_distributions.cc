@@ -3,27 +3,23 @@
 #include <vector>
 
 #include "tests/op_samples/op_test.h"
+#include "tests/op_samples/random_inputs.h"
 
 namespace capstan::testing {
 
 namespace {
 
-SampleInput parameter_of(Shape shape, std::vector<double> values, DType dtype = float32) {
-  return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
-AttributeValue shape_of(std::vector<AttributeValue> lengths) { return {std::move(lengths)}; }
-
 std::vector<OpSample> gamma_samples() {
   return {
-      {.inputs = {parameter_of({2}, {0.5, 3})}, .attributes = {{"shape", shape_of({2, 3})}, {"seed", 5}}},
-      {.inputs = {parameter_of({}, {2}, float64)}, .attributes = {{"shape", shape_of({1501})}, {"seed", 5}}},
-      {.inputs = {parameter_of({2}, {0.5, 3}, bfloat16)}, .attributes = {{"shape", shape_of({})}, {"seed", 5}}},
-      {.inputs = {parameter_of({2}, {1, 3}, int32)},
-       .attributes = {{"shape", shape_of({})}, {"seed", 5}},
+      {.inputs = {fixed({2}, {0.5, 3})}, .attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
+      {.inputs = {fixed({}, {2}, float64)}, .attributes = {{"shape", lengths_of({1501})}, {"seed", 5}}},
+      {.inputs = {fixed({2}, {0.5, 3}, bfloat16)}, .attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
+      {.inputs = {fixed({2}, {1, 3}, int32)},
+       .attributes = {{"shape", lengths_of({})}, {"seed", 5}},
        .error = "dtype int32 is not supported"},
-      {.inputs = {parameter_of({2}, {1, 3})}, .attributes = {{"shape", shape_of({-1})}}, .error = "negative length -1"},
-      {.inputs = {parameter_of({1, 1, 1, 1}, {1})},
-       .attributes = {{"shape", shape_of({1, 1, 1, 1, 1})}},
+      {.inputs = {fixed({2}, {1, 3})}, .attributes = {{"shape", lengths_of({-1})}}, .error = "negative length -1"},
+      {.inputs = {fixed({1, 1, 1, 1}, {1})},
+       .attributes = {{"shape", lengths_of({1, 1, 1, 1, 1})}},
        .error = "more than 8 axes"},
   };
 }
@@ -31,12 +27,11 @@ const OpTest kGammaTest = {.samples = gamma_samples, .random = true};
 
 std::vector<OpSample> pair_samples() {
   return {
-      {.inputs = {parameter_of({2}, {0.5, 3}), parameter_of({}, {2})},
-       .attributes = {{"shape", shape_of({2, 3})}, {"seed", 5}}},
-      {.inputs = {parameter_of({2, 1}, {0.5, 3}, float64), parameter_of({3}, {1, 2, 3}, float64)},
-       .attributes = {{"shape", shape_of({})}, {"seed", 5}}},
-      {.inputs = {parameter_of({2}, {0.5, 3}), parameter_of({3}, {1, 2, 3})},
-       .attributes = {{"shape", shape_of({})}},
+      {.inputs = {fixed({2}, {0.5, 3}), fixed({}, {2})}, .attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
+      {.inputs = {fixed({2, 1}, {0.5, 3}, float64), fixed({3}, {1, 2, 3}, float64)},
+       .attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
+      {.inputs = {fixed({2}, {0.5, 3}), fixed({3}, {1, 2, 3})},
+       .attributes = {{"shape", lengths_of({})}},
        .error = "broadcast"},
   };
 }
@@ -44,30 +39,27 @@ const OpTest kPairTest = {.samples = pair_samples, .random = true};
 
 std::vector<OpSample> poisson_samples() {
   std::vector<OpSample> samples = gamma_samples();
-  samples.push_back({.inputs = {parameter_of({3}, {0, 5, 5000})},
-                     .attributes = {{"shape", shape_of({4})}, {"dtype", "int64"}, {"seed", 5}}});
+  samples.push_back({.inputs = {fixed({3}, {0, 5, 5000})},
+                     .attributes = {{"shape", lengths_of({4})}, {"dtype", "int64"}, {"seed", 5}}});
   samples.push_back(
-      {.inputs = {parameter_of({1}, {-1})}, .attributes = {{"shape", shape_of({})}}, .error = "lam -1 is not a mean"});
-  samples.push_back({.inputs = {parameter_of({1}, {1})},
-                     .attributes = {{"shape", shape_of({})}, {"dtype", "bool"}},
+      {.inputs = {fixed({1}, {-1})}, .attributes = {{"shape", lengths_of({})}}, .error = "lam -1 is not a mean"});
+  samples.push_back({.inputs = {fixed({1}, {1})},
+                     .attributes = {{"shape", lengths_of({})}, {"dtype", "bool"}},
                      .error = "dtype bool is not supported"});
   return samples;
 }
 std::vector<OpSample> binomial_samples() {
   return {
-      {.inputs = {parameter_of({2}, {5, 300}), parameter_of({}, {0.25})},
-       .attributes = {{"shape", shape_of({4, 2})}, {"seed", 5}}},
-      {.inputs = {parameter_of({}, {10}, float64), parameter_of({3}, {0, 0.5, 1}, float64)},
-       .attributes = {{"shape", shape_of({3})}, {"dtype", "float64"}, {"seed", 5}}},
-      {.inputs = {parameter_of({1}, {2.5}), parameter_of({}, {0.25})},
-       .attributes = {{"shape", shape_of({1})}},
+      {.inputs = {fixed({2}, {5, 300}), fixed({}, {0.25})}, .attributes = {{"shape", lengths_of({4, 2})}, {"seed", 5}}},
+      {.inputs = {fixed({}, {10}, float64), fixed({3}, {0, 0.5, 1}, float64)},
+       .attributes = {{"shape", lengths_of({3})}, {"dtype", "float64"}, {"seed", 5}}},
+      {.inputs = {fixed({1}, {2.5}), fixed({}, {0.25})},
+       .attributes = {{"shape", lengths_of({1})}},
        .error = "counts 2.5 is not a number of trials"},
-      {.inputs = {parameter_of({1}, {2}), parameter_of({}, {1.5})},
-       .attributes = {{"shape", shape_of({1})}},
+      {.inputs = {fixed({1}, {2}), fixed({}, {1.5})},
+       .attributes = {{"shape", lengths_of({1})}},
        .error = "probs 1.5 is not a probability"},
-      {.inputs = {parameter_of({3}, {2, 2, 2}), parameter_of({}, {0.5})},
-       .attributes = {{"shape", shape_of({2})}},
-       .error = "[3]"},
+      {.inputs = {fixed({3}, {2, 2, 2}), fixed({}, {0.5})}, .attributes = {{"shape", lengths_of({2})}}, .error = "[3]"},
   };
 }
 

@@ -12,13 +12,13 @@
 namespace capstan {
 namespace {
 
+using testing::contains;
+
 // The number behind "keeps ".
 template <class F>
 std::size_t bytes_of(const F& f) {
   return std::strtoull(memory_use(f).c_str() + 6, nullptr, 10);
 }
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 // Losses and weights of three steps of a model that `make` makes anew, with a budget of a share of what is kept
 // without one. Returns the share that it keeps.

@@ -10,11 +10,10 @@
 namespace capstan {
 namespace {
 
+using testing::contains;
 using testing::message_of;
 
 std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(TensorSpec, SaysWhatIsOpen) {
   EXPECT_EQ(TensorSpec({-1, 28}, float32, "images").to_string(), "float32[?, 28] images");
