@@ -3,6 +3,7 @@
 //     shared_workloads --workload NAME[,NAME...]|all|list --mode eager|function --threads N --seconds S
 //
 // The protocol is that of protocol/protocol.h.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>

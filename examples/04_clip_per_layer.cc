@@ -3,6 +3,8 @@
 // A variable's name is "kernel" or "bias"; which layer it belongs to is said by its path, "head/kernel". (The tutorial
 // looks for "head" in the name, which clips nothing of the head in today's Keras.) Plain C++, as the choice of a norm
 // and the count, runs while the function is traced; the check of the norms is part of the graph and runs at every call.
+#include <cstdio>
+
 #include "capstan/capstan.h"
 #include "support/npz.h"
 #include "support/transcript.h"

@@ -1,4 +1,6 @@
 // A layer written by hand: weights, bias, and the cross entropy of its logits.
+#include <cstdio>
+
 #include "capstan/capstan.h"
 #include "support/transcript.h"
 

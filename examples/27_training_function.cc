@@ -1,5 +1,7 @@
 // A training step as a function of data and variables that returns the loss and the gradients: traced once, in the
 // first of a hundred calls.
+#include <cstdio>
+
 #include "capstan/capstan.h"
 #include "support/transcript.h"
 

@@ -6,6 +6,8 @@
 // that compile() was given, looks at data that it does not train on after each epoch, and calls callbacks: here one
 // that stops when these no longer get better, and puts back the best weights. The picture shows digits that are not
 // recognised.
+#include <cstdio>
+
 #include "capstan/capstan.h"
 #include "support/arguments.h"
 #include "support/digits.h"

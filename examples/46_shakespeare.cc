@@ -12,6 +12,7 @@
 #include "support/npz.h"
 #include "support/transcript.h"
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 

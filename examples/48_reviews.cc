@@ -7,6 +7,8 @@
 //
 // TextVectorization makes each review a row of numbers, filled up with zeros. Embedding with `mask_zero` marks these,
 // and the recurrent layers leave them out: how many there are changes no result.
+#include <cstdio>
+
 #include "capstan/capstan.h"
 #include "capstan/layers/preprocessing.h"
 #include "support/arguments.h"

@@ -1,4 +1,5 @@
 // MobileNetV2: blocks that widen, convolve each channel by itself, and narrow again without an activation.
+#include <cstdio>
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 #include "capstan/checkpoint.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 

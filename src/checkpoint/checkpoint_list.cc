@@ -1,5 +1,6 @@
 #include "src/checkpoint/checkpoint_list.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>

@@ -1,6 +1,7 @@
 // CheckpointManager: which checkpoints of a directory are kept, by the rules of TensorFlow's.
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <filesystem>

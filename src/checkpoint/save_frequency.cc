@@ -1,5 +1,6 @@
 #include "src/checkpoint/save_frequency.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string_view>

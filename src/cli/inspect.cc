@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cinttypes>
 
 #include "src/cli/commands.h"

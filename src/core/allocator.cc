@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

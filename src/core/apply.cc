@@ -1,5 +1,6 @@
 #include "src/core/apply.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

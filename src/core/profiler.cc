@@ -1,5 +1,6 @@
 #include "src/core/profiler.h"
 
+#include <atomic>
 #include <algorithm>
 #include <utility>
 

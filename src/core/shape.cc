@@ -1,5 +1,6 @@
 #include "capstan/shape.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/core/apply.h"

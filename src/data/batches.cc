@@ -1,4 +1,5 @@
 // Elements joined to batches, and batches taken apart.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 

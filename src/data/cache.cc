@@ -1,4 +1,5 @@
 // Elements of the first whole pass, kept for later ones.
+#include <algorithm>
 #include <mutex>
 
 #include "src/data/stage.h"

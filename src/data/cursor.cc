@@ -2,6 +2,7 @@
 //
 // A batch of rows of tensors in memory never sees elements: it asks for numbers of rows, and gives a view if these
 // follow each other. Otherwise elements are collected and joined.
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <span>

@@ -2,6 +2,8 @@
 //
 // The order is TensorFlow's: a slot gives up to `block_length` elements, then the next one does. A dataset that ends
 // leaves its slot, which is filled when it is visited again; slots are skipped once the input has ended.
+#include <algorithm>
+
 #include "src/data/parallel_interleave.h"
 
 namespace capstan::detail {

@@ -1,4 +1,6 @@
 // Functions of elements, called when an element is asked for. Calls on other threads are in parallel_map.cc.
+#include <algorithm>
+
 #include "src/data/parallel_map.h"
 
 namespace capstan::detail {

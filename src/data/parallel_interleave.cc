@@ -9,6 +9,9 @@
 // so long that a thread pays; others follow while it has to wait.
 #include "src/data/parallel_interleave.h"
 
+#include <condition_variable>
+#include <algorithm>
+#include <mutex>
 #include <list>
 
 #include "src/data/tuning.h"

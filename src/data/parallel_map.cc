@@ -7,6 +7,9 @@
 // and the position of the input, and calls that have not been given out run again when it is restored.
 #include "src/data/parallel_map.h"
 
+#include <condition_variable>
+#include <algorithm>
+#include <mutex>
 #include <list>
 
 #include "src/data/tuning.h"

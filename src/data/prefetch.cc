@@ -6,6 +6,9 @@
 //
 // The thread pulls and stores under the lock of the input, so a position, which takes both locks, finds every element
 // in the input or in the buffer.
+#include <condition_variable>
+#include <algorithm>
+#include <mutex>
 #include <list>
 #include <utility>
 

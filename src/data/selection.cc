@@ -1,4 +1,5 @@
 // Which elements a pass has: repetition, beginnings and ends, shards, filters.
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <unordered_set>

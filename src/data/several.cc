@@ -1,4 +1,5 @@
 // Elements of several datasets: side by side, one after the other, chosen one by one.
+#include <algorithm>
 #include <cmath>
 #include <string>
 

@@ -2,6 +2,8 @@
 //
 // A buffer is kept full; each output is drawn from it, and the oldest element takes the place of the one that leaves.
 // Of rows of tensors in memory the buffer has the numbers only.
+#include <iterator>
+#include <algorithm>
 #include <deque>
 
 #include "src/data/stage.h"

@@ -1,4 +1,6 @@
 // Sources in memory: rows of tensors, lists, ranges, random words, functions.
+#include <algorithm>
+#include <mutex>
 #include <cstddef>
 #include <limits>
 

@@ -1,4 +1,5 @@
 // Windows and groups of elements, each a dataset in memory.
+#include <algorithm>
 #include <deque>
 #include <map>
 

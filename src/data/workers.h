@@ -5,6 +5,7 @@
 // nothing, leaves the error in a `failure_` of the cursor, and all threads rest until the consumer has thrown it on.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <functional>

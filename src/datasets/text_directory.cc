@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "capstan/directory_datasets.h"
 #include "src/core/check.h"
 #include "src/datasets/class_folders.h"

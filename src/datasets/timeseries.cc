@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "capstan/directory_datasets.h"

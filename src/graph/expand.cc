@@ -5,6 +5,7 @@
 // must not be taken from there, or nothing would be saved: so this comes after the merge of duplicates, and the nodes
 // get the number of a rerun, which keeps their loops apart from those of the first run. Draws are not made again: the
 // log of the first run becomes the values themselves, which are kept.
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <optional>

@@ -1,3 +1,4 @@
+#include <iterator>
 #include <vector>
 
 #include "src/graph/graph.h"

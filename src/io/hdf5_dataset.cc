@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <cstring>
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "src/io/hdf5_texts.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "src/io/hdf5_bytes.h"

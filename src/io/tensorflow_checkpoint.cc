@@ -1,4 +1,6 @@
 // TensorFlow's checkpoints as tensors by the paths of attributes that lead to them.
+#include <algorithm>
+
 #include "capstan/tensorflow_files.h"
 #include "src/core/check.h"
 #include "src/io/object_graph.h"

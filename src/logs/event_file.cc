@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <mutex>
+#include <chrono>
 #include <array>
 #include <atomic>
 #include <cstdio>

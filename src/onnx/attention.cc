@@ -1,4 +1,5 @@
 // Attention with its masks, caches and heads that share keys.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "src/onnx/import.h"
 
+#include <unordered_map>
 #include <algorithm>
 #include <array>
 

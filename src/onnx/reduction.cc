@@ -1,4 +1,5 @@
 // Reductions, running sums, softmax and the losses made of it.
+#include <algorithm>
 #include <numeric>
 
 #include "capstan/ops/linalg.h"

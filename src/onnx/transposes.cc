@@ -4,6 +4,7 @@
 // and one that changes nothing is the value.
 #include "src/onnx/transposes.h"
 
+#include <unordered_map>
 #include <algorithm>
 #include <numeric>
 #include <set>

@@ -16,6 +16,8 @@
 //     Tensor sqrt(Operand x) { return apply(kSqrt, x); }
 //     }
 //     #endif
+#include <complex>
+
 #include "src/core/simd.h"
 #include "src/ops/formula.h"
 

@@ -4,6 +4,7 @@
 // dtype, narrow integers widen, float16 becomes float32. Beside a tensor, numbers, lists and arrays take its dtype if
 // nothing is lost that matters: integers become floating, nothing floating becomes an integer. Arrays are copied,
 // because a tensor never changes and an array may.
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,5 @@
 // Copies of models, layer by layer.
+#include <algorithm>
 #include <unordered_map>
 
 #include "capstan/model_graph.h"

@@ -1,6 +1,7 @@
 // What follows from tables of options, and the classes that are known.
 #include "capstan/config.h"
 
+#include <limits>
 #include <algorithm>
 #include <cctype>
 #include <mutex>

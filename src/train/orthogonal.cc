@@ -4,6 +4,7 @@
 // which gives the q of the decomposition whose r has a positive diagonal. That is done twice, since once leaves vectors
 // that are nearly parallel to begin with only nearly orthogonal. Blocks of vectors are freed of all blocks before them
 // by matrix products; inside a block it goes vector by vector. LAPACK, which a program may lack, is not needed.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "src/transforms/graph_gradient.h"
 
+#include <mutex>
 #include <algorithm>
 #include <iterator>
 #include <utility>

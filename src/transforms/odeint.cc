@@ -5,6 +5,7 @@
 // of -a^T df/dp for each parameter p; it runs from the last time to the first, takes up a cotangent at each, and begins
 // every interval with the y of the forward pass, so that errors of its own do not grow. Steps are ops like any others:
 // a tape that is not paused sees them, which is the direct gradient, and that of a gradient.
+#include <algorithm>
 #include <cmath>
 
 #include "capstan/implicit.h"

@@ -1,5 +1,6 @@
 #include "src/transforms/trace.h"
 
+#include <mutex>
 #include <algorithm>
 
 #include "capstan/ops/math.h"

@@ -1,5 +1,6 @@
 #include "src/transforms/uses.h"
 
+#include <iterator>
 #include <algorithm>
 
 #include "capstan/ops/math.h"

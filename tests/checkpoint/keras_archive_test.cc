@@ -1,6 +1,10 @@
 // Models in `.keras` archives that Capstan writes and reads: what is in them, and what is refused.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <fstream>
+#include <filesystem>
+
 #include "capstan/capstan.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/keras_archive.h"

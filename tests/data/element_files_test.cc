@@ -1,6 +1,7 @@
 // Elements in files: caches, snapshots, saved datasets.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <atomic>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,7 @@
 // Positions: an iterator of an equal pipeline goes on exactly where another one stood.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tests/data/elements.h"

@@ -1,6 +1,7 @@
 // Snapshots in several files.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "src/core/seed_stream.h"
 #include "tests/data/elements.h"
 #include "tests/support/message_of.h"

@@ -1,6 +1,7 @@
 // Threads of datasets: the order of results, what they hold, and that they end with their iterator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>

@@ -1,6 +1,7 @@
 // Every formula of the library as machine code: the bits of the library's own loops.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <algorithm>
 #include <set>
 #include <string>

@@ -1,6 +1,9 @@
 // Fused loops one value at a time, with the library's own loops: what machine code must give.
 #pragma once
 
+#include <algorithm>
+#include <stdexcept>
+#include <cstring>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,6 @@
 // The program mnist has no library, so the test takes its sources in.
+#include <algorithm>
+
 #include "examples/mnist/digits.cc"
 #include "examples/mnist/glyphs.cc"
 

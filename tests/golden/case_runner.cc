@@ -1,5 +1,6 @@
 #include "tests/golden/case_runner.h"
 
+#include <set>
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>

@@ -1,6 +1,9 @@
 // `.keras` archives of Keras: the same models, weights, outputs and optimizers; damaged ones are errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "capstan/capstan.h"
 #include "tests/golden/keras_samples.h"
 #include "tests/support/message_of.h"

@@ -1,5 +1,6 @@
 #include "tests/golden/keras_cases.h"
 
+#include <set>
 #include <cctype>
 
 namespace capstan::testing {

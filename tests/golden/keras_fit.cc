@@ -1,4 +1,6 @@
 // fit, evaluate and predict against Keras: histories, weights and predictions.
+#include <algorithm>
+
 #include "tests/golden/keras_models.h"
 
 namespace capstan::testing {

@@ -1,4 +1,5 @@
 // Models of Keras's guides: summaries, layers of one's own, masks, functional models, mixed precision.
+#include <algorithm>
 #include <cmath>
 
 #include "src/train/layer_state.h"

@@ -1,4 +1,6 @@
 // Progress lines of Keras's guides: the bar alone, and in trainings whose batches take a stated time.
+#include <stdexcept>
+
 #include "tests/golden/keras_guides.h"
 
 namespace capstan::testing {

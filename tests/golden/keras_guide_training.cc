@@ -1,4 +1,6 @@
 // Trainings of Keras's guides: callbacks in fit(), loops by hand, steps of one's own, transfer learning.
+#include <algorithm>
+#include <cstdio>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

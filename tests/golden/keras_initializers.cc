@@ -1,4 +1,5 @@
 // Initializers and activation functions against Keras: exact values, bounds and moments of draws, and derivatives.
+#include <set>
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // Layers against values of Keras: results, masks, gradients for inputs and weights, penalties, and updated state.
+#include <set>
 #include <algorithm>
 #include <cmath>
 #include <utility>

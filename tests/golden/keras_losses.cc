@@ -1,5 +1,7 @@
 // Losses against values of Keras: every reduction and weight with gradients, the function forms, and probabilities that
 // remember their logits.
+#include <algorithm>
+
 #include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {

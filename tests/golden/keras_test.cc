@@ -1,5 +1,6 @@
 // The golden values of Keras in tests/golden/keras, one test per file. `golden_check` reads the same files and says
 // more.
+#include <set>
 #include <algorithm>
 #include <filesystem>
 

@@ -1,4 +1,6 @@
 // What is known of a graph before it runs: captures and what follows from them.
+#include <cmath>
+
 #include "src/graph/known.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // Runs of a program with operands and results in memory of the caller.
+#include <algorithm>
+
 #include "src/graph/repeated.h"
 
 #include <gtest/gtest.h>

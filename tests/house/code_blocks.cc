@@ -1,5 +1,6 @@
 #include "tests/house/code_blocks.h"
 
+#include <algorithm>
 #include <regex>
 
 namespace capstan::house {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/house/prose.h"
 #include "tests/house/source_tree.h"
 
 namespace capstan::house {
@@ -17,22 +18,6 @@ namespace {
 const std::set<std::string> kOnlyLook = {"to_tensor", "is_complex_operand", "is_integer_call", "any_integer",
                                          "block_of",  "has_shape_of",       "end_dtype",       "end_point",
                                          "cut",       "dtype_of_operand"};
-
-// Without comments and texts, in which parentheses need not match.
-std::string without_comments_and_texts(const std::string& text) {
-  std::string code;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 2, "//") == 0) {
-      while (i < text.size() && text[i] != '\n') ++i;
-    } else if (text[i] == '"') {
-      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
-      code += "\"\"";
-    } else {
-      code += text[i];
-    }
-  }
-  return code;
-}
 
 bool is_word(char c) { return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '_'; }
 

@@ -1,5 +1,6 @@
 #include "tests/house/prose.h"
 
+#include <set>
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -98,6 +99,31 @@ std::string without_comments(const std::string& text) {
   std::string result;
   for (const std::string& line : SourceFile{"", text}.lines()) result += line.substr(0, comment_of(line)) + "\n";
   return result;
+}
+
+std::string without_comments_and_texts(const std::string& text) {
+  std::string code;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.compare(i, 2, "//") == 0) {
+      while (i < text.size() && text[i] != '\n') ++i;
+      code += '\n';
+    } else if (text.compare(i, 2, "R\"") == 0) {
+      const std::size_t open = text.find('(', i);
+      if (open == std::string::npos) return code;
+      i = text.find(")" + text.substr(i + 2, open - i - 2) + "\"", open);
+      if (i == std::string::npos) return code;
+      i = text.find('"', i);
+      code += "\"\"";
+    } else if (text.compare(i, 3, "'\"'") == 0) {
+      i += 2;
+    } else if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
+      code += "\"\"";
+    } else {
+      code += text[i];
+    }
+  }
+  return code;
 }
 
 const std::set<std::string>& words_of_code() {

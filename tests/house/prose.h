@@ -32,6 +32,9 @@ const std::set<std::string>& words_of_code();
 // A source without its comments.
 std::string without_comments(const std::string& text);
 
+// And without what its texts say: "" is left of each.
+std::string without_comments_and_texts(const std::string& text);
+
 // Every file of the project, from the root with '/', and every folder.
 const std::set<std::string>& paths();
 

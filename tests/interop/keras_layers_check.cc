@@ -1,6 +1,7 @@
 // Every layer of Keras in a `.keras` archive: this side. keras_layers.py is the other; see README.md.
 //
 //     keras_layers_check read FOLDER    loads archives of Keras, compares, and writes the models to FOLDER/again
+#include <cstdio>
 #include <algorithm>
 #include <filesystem>
 #include <string>

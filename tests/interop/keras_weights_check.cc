@@ -2,6 +2,7 @@
 //
 //     keras_weights_check write FOLDER    weights, and what the models with them give
 //     keras_weights_check read FOLDER     loads weights of Keras into the same models and compares
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>

@@ -1,5 +1,6 @@
 // Checkpoints of trainings between Capstan and TensorFlow: this side. tensorflow_checkpoints.py is the other; see
 // README.md.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

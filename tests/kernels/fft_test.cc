@@ -1,6 +1,7 @@
 // Fourier transforms against their definition, for lengths with small, large and no other prime factors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <vector>

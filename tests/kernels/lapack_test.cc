@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <stdexcept>
+#include <complex>
 #include <cmath>
 #include <limits>
 #include <string>

@@ -1,5 +1,6 @@
 #include "tests/nested/reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <span>

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 

@@ -1,6 +1,7 @@
 // Functions and models as ONNX files, which are read again and give the same numbers.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

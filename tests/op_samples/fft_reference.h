@@ -1,6 +1,7 @@
 // The slow references of Fourier transforms: sums over all elements, by the definition.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 

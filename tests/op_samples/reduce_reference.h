@@ -2,6 +2,7 @@
 // of such lists, and samples.
 #pragma once
 
+#include <complex>
 #include <algorithm>
 #include <vector>
 

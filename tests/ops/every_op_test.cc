@@ -5,6 +5,7 @@
 // (its conventions at kinks, ties and zeros) is tested with golden values (tests/golden).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>

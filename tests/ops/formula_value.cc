@@ -1,5 +1,6 @@
 #include "tests/ops/formula_value.h"
 
+#include <complex>
 #include <stdexcept>
 #include <vector>
 

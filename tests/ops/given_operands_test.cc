@@ -2,6 +2,7 @@
 // that read such an argument twice would find it empty, or overwritten.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>

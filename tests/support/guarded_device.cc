@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <mutex>
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

@@ -1,6 +1,8 @@
 // Every case of tests/golden/tape.json: computed by TensorFlow, ported to C++.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <set>
 #include <cctype>
 #include <fstream>
 #include <iterator>

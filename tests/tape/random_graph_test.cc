@@ -3,6 +3,8 @@
 // differences know nothing of tapes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

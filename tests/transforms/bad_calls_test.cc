@@ -3,6 +3,8 @@
 // thrown); then the thread is as it was, and a gradient is right.
 //
 // An answer is right if another way to compute it agrees: row by row, in reverse instead of forward mode, traced.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "capstan/implicit.h"

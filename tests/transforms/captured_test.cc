@@ -2,6 +2,9 @@
 // to tapes and accumulators inside and outside, before and after the trace.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/tape/expect.h"
 #include "tests/transforms/captured_kinds.h"
 

@@ -1,4 +1,5 @@
 // Functions with gradients of their own inside of functions: the rule is known to tapes around them, to any order.
+#include <cmath>
 #include <stdexcept>
 
 #include "tests/transforms/control_cases.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <algorithm>
 #include <map>
 #include <string>
 #include <thread>

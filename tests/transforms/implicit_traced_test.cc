@@ -1,5 +1,7 @@
 // Fixed points, roots and differential equations in traces: the same values and derivatives as outside, and the same
 // errors at run time.
+#include <cmath>
+
 #include "capstan/implicit.h"
 #include "tests/transforms/control_cases.h"
 

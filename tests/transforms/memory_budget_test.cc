@@ -1,6 +1,8 @@
 // FunctionOptions::memory_budget: training steps that keep less, with the same bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <chrono>
 #include <cstdlib>
 #include <string>

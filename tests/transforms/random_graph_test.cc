@@ -7,6 +7,7 @@
 // CAPSTAN_RANDOM_GRAPHS says how many programs there are; a failure names the number of one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <random>

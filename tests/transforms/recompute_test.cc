@@ -1,4 +1,6 @@
 // Functions that are run again for their gradients: what they keep, what the second run sees, every order and nesting.
+#include <cstdio>
+
 #include "capstan/recompute.h"
 
 #include "tests/transforms/control_cases.h"

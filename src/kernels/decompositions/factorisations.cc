@@ -1,5 +1,8 @@
 #include "src/kernels/decompositions/factorisations.h"
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
 #include <limits>
 
 #include "src/kernels/decompositions/lapack_memory.h"

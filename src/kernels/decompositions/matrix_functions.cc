@@ -1,5 +1,10 @@
 #include "src/kernels/decompositions/matrix_functions.h"
 
+#include <algorithm>
+#include <limits>
+#include <cmath>
+#include <complex>
+
 #include "src/kernels/decompositions/factorisations.h"
 #include "src/kernels/decompositions/lapack_memory.h"
 

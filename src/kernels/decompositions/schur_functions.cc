@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <limits>
+#include <cmath>
+#include <complex>
+
 #include "src/kernels/decompositions/factorisations.h"
 #include "src/kernels/decompositions/lapack_memory.h"
 #include "src/kernels/decompositions/matrix_functions.h"

@@ -1,5 +1,9 @@
 #include "src/kernels/decompositions/spectral.h"
 
+#include <algorithm>
+#include <limits>
+#include <complex>
+
 #include "src/kernels/decompositions/factorisations.h"
 #include "src/kernels/decompositions/lapack_memory.h"
 

@@ -9,6 +9,7 @@
 #define CAPSTAN_KERNELS_VECTOR_LOG_INL_H_
 #endif
 
+#include <cmath>
 #include <cstdint>
 
 #include "hwy/highway.h"

@@ -1,5 +1,6 @@
 #include "src/kernels/signal/fft.h"
 
+#include <complex>
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
 // Tensors made from nothing but numbers: constants, identity matrices, ranges.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -1,4 +1,6 @@
 // Decompositions into orthogonal and triangular factors.
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

@@ -1,4 +1,7 @@
 // Equations with more or fewer rows than unknowns: the pseudo-inverse and least squares.
+#include <algorithm>
+#include <limits>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

@@ -5,6 +5,7 @@
 // than the longest are padded at one end, which one `align` says for those above and those below.
 //
 // diag and diag_part are each other's adjoint, and set_diag is the sum of a cut and a diag.
+#include <algorithm>
 #include <cstring>
 
 #include "capstan/ops/array.h"

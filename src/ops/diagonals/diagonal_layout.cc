@@ -1,5 +1,7 @@
 #include "src/ops/diagonals/diagonal_layout.h"
 
+#include <algorithm>
+
 namespace capstan {
 
 namespace {

@@ -1,4 +1,6 @@
 // Products of vectors, traces, and transposes of matrices: made of other ops.
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

@@ -1,4 +1,5 @@
 // Ops that change nothing but the dtype, or what a tape knows: cast, identity, stop_gradient.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>

@@ -4,6 +4,7 @@
 // maxima is the maximum, at ties the first one of the first plane, and the mean of means is the mean since all means of
 // a window have equal counts. Windows with gaps (dilations) see every n-th element, so the image is taken apart into
 // images of every n-th element, which are pooled as a longer batch and put together again.
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>

@@ -5,6 +5,7 @@
 // function.
 #include "capstan/ops/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -2,6 +2,7 @@
 //
 // A sort moves elements and computes nothing, so its gradient is the same move backwards: the rule finds the order
 // again, which costs a sort but no memory while the tape waits. top_k keeps the positions that it has found anyway.
+#include <algorithm>
 #include <cmath>
 
 #include "capstan/ops/array.h"

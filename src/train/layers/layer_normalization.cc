@@ -1,4 +1,6 @@
 // Normalisations of each example by itself, over some of its axes: layer, root mean square, unit length.
+#include <algorithm>
+
 #include "capstan/layers.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/nn.h"

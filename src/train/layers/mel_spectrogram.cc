@@ -1,4 +1,5 @@
 // Spectrograms on the mel scale.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>

@@ -1,4 +1,5 @@
 // Confusion matrices, as SVG and as text.
+#include <cstdio>
 #include <algorithm>
 #include <cmath>
 #include <string>

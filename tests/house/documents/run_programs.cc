@@ -1,6 +1,8 @@
 // Runs the blocks of documents as tests, one for each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cmath>
 #include <cstdlib>
 #include <regex>
