@@ -457,7 +457,7 @@ def betainc(a: Any, b: Any, x: Any, name: _b.str | None = None) -> Tensor:
     """The incomplete beta function, divided by the beta function."""
     ...
 bfloat16: DType
-def bias_add(value: Any, bias: Any, data_format: _b.str | Any = 'N...C', name: _b.str | None = None) -> Tensor:
+def bias_add(value: Any, bias: Any, data_format: Any = None, name: _b.str | None = None) -> Tensor:
     """Adds a vector to the axis of the channels."""
     ...
 def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = ..., name: _b.str | None = None, axis: Any = None, binary_output: _b.bool = False) -> Tensor:
@@ -906,6 +906,9 @@ def print(*inputs: Any, output_stream: Any = None, summarize: _b.int | Any = 3, 
     ...
 def print_(*inputs: Any, output_stream: Any = None, summarize: _b.int | Any = 3, sep: _b.str | Any = ' ', end: _b.str | Any = '\n', name: _b.str | None = None) -> Any:
     """Prints texts, numbers and tensors to stderr, or to a stream; in a traced function at every call of it."""
+    ...
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: _b.str | None = None) -> Any:
+    """Calls a function of tensors that may read their values, outside of traced functions. Tapes see what it does."""
     ...
 def range(start: Any, limit: Any = None, delta: _b.int | Any = 1, dtype: Any = None, name: _b.str | None = 'range') -> Tensor:
     """Numbers from `start` up to `limit`, in steps of `delta`."""

@@ -2,6 +2,7 @@
 import bisect
 import glob
 import itertools
+import warnings
 
 import numpy as np
 
@@ -12,6 +13,27 @@ from ._convert import convert_to_tensor
 def call(function, element):
     """The parts of a tuple are arguments of their own."""
     return function(*element) if isinstance(element, tuple) else function(element)
+
+
+class Traced:
+    """A function of elements, traced once for each kind of them, as tf.function does; a second shape opens all lengths.
+    One that cannot be traced is called for each element, which is said once; so is every function of elements that are
+    not tensors alone (datasets, texts)."""
+
+    def __init__(self, where, function):
+        from ._control import function as traced
+        self._where, self._function, self._traced = where, function, traced(function, reduce_retracing=True)
+
+    def __call__(self, element):
+        if self._traced is not None and all(isinstance(leaf, _core.Tensor) for leaf in nest.flatten(element)):
+            try:
+                return call(self._traced, element)
+            except _core.TraceError as error:
+                self._traced = None
+                name = getattr(self._function, "__name__", type(self._function).__name__)
+                warnings.warn(f"{self._where}: {name} is called for each element, since it cannot be traced: {error}",
+                              stacklevel=2)
+        return call(self._function, element)
 
 
 def _generated(make, count=-2):
@@ -223,7 +245,6 @@ def ignore_errors(self, log_warning=False, name=None):
                 return
             except Exception as error:  # noqa: BLE001
                 if log_warning:
-                    import warnings
                     warnings.warn(f"ignore_errors: {error}", stacklevel=2)
     return _generated(items)
 

@@ -419,8 +419,25 @@ def print_(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=Non
 
 def numpy_function(func, inp, Tout, stateful=True, name=None):
     """Calls a function of arrays; outside of traced functions only."""
-    result = func(*[np.asarray(x) for x in inp])
-    return convert_to_tensor(result, dtype=Tout if not isinstance(Tout, (list, tuple)) else None)
+    return _results("numpy_function", func, [np.asarray(x) for x in inp], Tout)
+
+
+def py_function(func=None, inp=None, Tout=None, name=None):
+    """Calls a function of tensors that may read their values, outside of traced functions. Tapes see what it does."""
+    if _core.inside_function():
+        raise _core.TraceError("py_function: a traced function cannot call back to Python each time that it runs")
+    return _results("py_function", func, [convert_to_tensor(x) for x in inp or ()], Tout)
+
+
+def _results(where, func, arguments, dtypes):
+    """What a function gives, as tensors of these dtypes: one, or a list of them."""
+    result = func(*arguments)
+    if not isinstance(dtypes, (list, tuple)):
+        return None if dtypes is None else convert_to_tensor(result, dtype=dtypes)
+    results = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
+    if len(results) != len(dtypes):
+        raise ValueError(f"{where}: the function gave {len(results)} results for {len(dtypes)} dtypes")
+    return [convert_to_tensor(value, dtype=dtype) for value, dtype in zip(results, dtypes)]
 
 
 def ensure_shape(x, shape, name=None):

@@ -126,14 +126,13 @@ class Dataset:
 
     def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None,
             use_unbounded_threadpool=False, name=None):
-        """What a function makes of the elements. It is called for each of them."""
-        call = self._calling(map_func)
-
+        """What a function makes of the elements. It is traced, as by tf.function, or called for each element."""
+        call = self._calling("map", map_func)
         return Dataset(self._node.map(lambda parts: _as_element(call(parts)), 0))
 
     def filter(self, predicate, name=None):
-        """The elements of which a function is true."""
-        return Dataset(self._node.filter(self._calling(predicate)), self._form)
+        """The elements of which a function is true. It is traced as that of map."""
+        return Dataset(self._node.filter(self._calling("filter", predicate)), self._form)
 
     def apply(self, transformation_func):
         """What a function makes of the dataset."""
@@ -154,13 +153,11 @@ class Dataset:
         """The dataset itself: no option changes what it gives."""
         return self
 
-    def _calling(self, function):
-        form, is_structure = self._form, self._node.is_structure
-
-        def call(parts):
-            element = parts if is_structure else nest.pack_sequence_as(form, parts)
-            return _dataset_functions.call(function, element)
-        return call
+    def _calling(self, where, function):
+        traced = _dataset_functions.Traced(where, function)
+        if self._node.is_structure:
+            return traced
+        return lambda parts: traced(nest.pack_sequence_as(self._form, parts))
 
     # --- elements ---
 

@@ -41,7 +41,7 @@ class Dataset:
         """Elements with their numbers."""
         ...
     def filter(self, predicate: Any, name: _b.str | None = None) -> Any:
-        """The elements of which a function is true."""
+        """The elements of which a function is true. It is traced as that of map."""
         ...
     def flat_map(self, map_func: Any, name: _b.str | None = None) -> Any:
         """The elements of the datasets that a function makes of the elements, one dataset after the other."""
@@ -75,7 +75,7 @@ class Dataset:
         """The names of files that match patterns, as texts of Python, sorted or in an order that is drawn."""
         ...
     def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None, synchronous: Any = None, use_unbounded_threadpool: _b.bool = False, name: _b.str | None = None) -> Any:
-        """What a function makes of the elements. It is called for each of them."""
+        """What a function makes of the elements. It is traced, as by tf.function, or called for each element."""
         ...
     def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
         """Consecutive elements joined, padded behind to the longest of the batch, or to `padded_shapes`."""

@@ -81,7 +81,7 @@ def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: _b.bool = Fal
 def matmul(a: Any, b: Any, transpose_a: _b.bool = False, transpose_b: _b.bool = False, adjoint_a: _b.bool = False, adjoint_b: _b.bool = False, a_is_sparse: _b.bool = False, b_is_sparse: _b.bool = False, output_type: Any = None, grad_a: _b.bool = False, grad_b: _b.bool = False, name: _b.str | None = None) -> Tensor:
     """The product of matrices, over leading axes that broadcast."""
     ...
-def matrix_rank(a: Any, tol: _b.float | Any = -1.0, validate_args: _b.bool = False, name: _b.str | None = None) -> Tensor:
+def matrix_rank(a: Any, tol: Any = None, validate_args: _b.bool = False, name: _b.str | None = None) -> Tensor:
     """The number of singular values above a tolerance."""
     ...
 def matrix_transpose(a: Any, name: _b.str | None = None, conjugate: _b.bool = False) -> Tensor:

@@ -24,7 +24,7 @@ def avg_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
 def batch_normalization(x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: _b.str | None = None) -> Tensor:
     """Normalizes by mean and variance."""
     ...
-def bias_add(value: Any, bias: Any, data_format: _b.str | Any = 'N...C', name: _b.str | None = None) -> Tensor:
+def bias_add(value: Any, bias: Any, data_format: Any = None, name: _b.str | None = None) -> Tensor:
     """Adds a vector to the axis of the channels."""
     ...
 def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,6 +88,38 @@ inline constexpr FieldType kNumberOrDefault = {
       if (value.has_value()) set_field(*static_cast<double*>(member), value, op, name);
     },
     field_type<double>.get};
+
+// How a parameter of type T of a function is kept as an attribute, which is trivially copyable, and given back. A type
+// of its own beside the parameter's has a specialisation.
+template <class T>
+struct AttributeOf {
+  using Type = T;
+  static T keep(const T& parameter) { return parameter; }
+  static T give(const T& attribute) { return attribute; }
+};
+template <>
+struct AttributeOf<std::string_view> {
+  using Type = Text;
+  static std::string_view give(const Text& attribute) { return attribute.view(); }
+};
+template <>
+struct AttributeOf<std::string> {
+  using Type = Text;
+  static std::string give(const Text& attribute) { return std::string(attribute.view()); }
+};
+template <>
+struct AttributeOf<std::optional<std::int64_t>> {
+  using Type = OptionalInt;
+  static Type keep(std::optional<std::int64_t> parameter) { return parameter ? Type(*parameter) : Type(); }
+  static std::optional<std::int64_t> give(Type attribute) {
+    return attribute.has_value ? std::optional(attribute.value) : std::nullopt;
+  }
+};
+template <>
+struct AttributeOf<std::span<const std::int64_t>> {
+  using Type = IntList;
+  static std::span<const std::int64_t> give(const IntList& attribute) { return attribute.span(); }
+};
 
 template <class A, std::size_t N>
 constexpr AttributeType attribute_type(const AttributeField (&fields)[N]) {

@@ -2,21 +2,26 @@
 //
 //     constexpr OpDef kCrelu = composite<&crelu, "x, axis", -1>("crelu", "relu of x and of -x, one after the other.");
 //
-// Parameters that are Operands, which come first, are the inputs, the others the attributes; the last ones of these
-// have the defaults that are given, which are those of the declaration (C++ does not tell them). NoValue{} stands for
-// one without content: no number, all axes. A struct of options is as many attributes as it has fields, named in their
-// order, with the defaults that it declares.
+// Parameters that are tensors, which follow one another, are the inputs; a list of tensors is all of them. The others
+// are the attributes; the last ones of these have the defaults that are given, which are those of the declaration (C++
+// does not tell them). NoValue{} stands for the default of the type: no number, all axes, no padding; Names{"xy"} is a
+// text. A struct of options is as many attributes as it has fields, named in their order, with the defaults that it
+// declares. The result is one tensor, a list of them, or a struct of two or three.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <numeric>
+#include <limits>
 #include <span>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "src/core/apply.h"
 #include "src/core/attributes.h"
 #include "src/core/op_def.h"
 #include "src/ops/axis.h"
@@ -53,53 +58,36 @@ struct Names {
 
 namespace detail {
 
-// A parameter as a member of the attributes, which are trivially copyable, and back.
-template <class T>
-struct StoredAs {
-  using Type = T;
-};
-template <>
-struct StoredAs<std::string_view> {
-  using Type = capstan::Text;
-};
-inline std::string_view as_parameter(const capstan::Text& member) { return member.view(); }
-template <class T>
-const T& as_parameter(const T& member) {
-  return member;
-}
+// --- The parameters ---
 
-// A parameter that is a struct of options, of one or two fields.
 template <class T>
-concept Options = std::is_class_v<T> && std::is_aggregate_v<T>;
-// Stands for a value of any type in an initialiser.
-struct AnyValue {
-  template <class T>
-  operator T() const;
+concept InputList = std::is_same_v<T, Operands> || std::is_same_v<T, std::span<const Tensor>>;
+template <class T>
+concept Input = std::is_same_v<T, Operand> || std::is_same_v<T, Tensor> || InputList<T>;
+template <class T>
+concept Options = std::is_class_v<T> && std::is_aggregate_v<T> && !requires {
+  std::tuple_size<T>::value;
 };
-// How many attributes a parameter is.
-template <class T>
-consteval std::size_t width_of() {
-  if constexpr (!Options<T>)
-    return 1;
-  else if constexpr (requires { T{AnyValue(), AnyValue()}; })
-    return 2;
-  else
-    return 1;
-}
-// The field of one parameter, which is the parameter itself unless that is a struct of options.
-template <std::size_t kIndex, class T>
-constexpr auto& field_of(T& parameter) {
-  if constexpr (!Options<T>) {
-    return parameter;
-  } else if constexpr (width_of<T>() == 1) {
-    auto& [first] = parameter;
-    return first;
+
+// The fields of a struct.
+template <std::size_t kFields, class T>
+constexpr auto fields_of(T& value) {
+  static_assert(kFields >= 1 && kFields <= 5);
+  if constexpr (kFields == 1) {
+    auto& [a] = value;
+    return std::tie(a);
+  } else if constexpr (kFields == 2) {
+    auto& [a, b] = value;
+    return std::tie(a, b);
+  } else if constexpr (kFields == 3) {
+    auto& [a, b, c] = value;
+    return std::tie(a, b, c);
+  } else if constexpr (kFields == 4) {
+    auto& [a, b, c, d] = value;
+    return std::tie(a, b, c, d);
   } else {
-    auto& [first, second] = parameter;
-    if constexpr (kIndex == 0)
-      return first;
-    else
-      return second;
+    auto& [a, b, c, d, e] = value;
+    return std::tie(a, b, c, d, e);
   }
 }
 
@@ -118,114 +106,215 @@ constexpr auto& member_of(P& pack) {
   else
     return member_of<kIndex - 1>(pack.rest);
 }
+template <class... A, class... B>
+Pack<A..., B...> operator+(Pack<A...>, Pack<B...>);
 
-// The parameters beside the inputs, in order.
-template <std::size_t kInputs, class... Parameters>
-struct Signature {
-  static constexpr std::size_t kInputCount = kInputs;
-  static constexpr std::size_t kCount = sizeof...(Parameters);
-  static constexpr std::size_t kWidths[kCount + 1] = {width_of<std::remove_cvref_t<Parameters>>()..., 0};
-  static constexpr bool kAreOptions[kCount + 1] = {Options<std::remove_cvref_t<Parameters>>..., false};
-  // The attribute that a parameter starts with.
-  static constexpr std::size_t start_of(std::size_t parameter) {
-    return std::accumulate(kWidths, kWidths + parameter, std::size_t{0});
+// The inputs as tensors.
+std::vector<Tensor> list_of(std::span<const Operand> inputs);
+
+// --- The result ---
+
+template <class Result>
+consteval std::int8_t output_count() {
+  if constexpr (std::is_same_v<Result, Tensor>)
+    return 1;
+  else if constexpr (std::is_same_v<Result, std::vector<Tensor>>)
+    return kVariadic;
+  else if constexpr (requires(Tensor x) { Result{x, x, x}; })
+    return 3;
+  else
+    return 2;
+}
+// Hundreds of composites give one tensor, so this is not inlined.
+void put_tensor(std::vector<Tensor>& outputs, Tensor result);
+template <class Result>
+void put(std::vector<Tensor>& outputs, Result result) {
+  if constexpr (std::is_same_v<Result, Tensor>) {
+    put_tensor(outputs, std::move(result));
+  } else if constexpr (std::is_same_v<Result, std::vector<Tensor>>) {
+    outputs = std::move(result);
+  } else {
+    std::apply([&](auto&... tensors) { (put_tensor(outputs, std::move(tensors)), ...); },
+               fields_of<output_count<Result>()>(result));
   }
-  static constexpr std::size_t parameter_of(std::size_t attribute) {
-    std::size_t parameter = 0;
-    while (start_of(parameter + 1) <= attribute) ++parameter;
-    return parameter;
-  }
-  // Parameters that are no options are counted by themselves.
-  static constexpr std::size_t number_of(std::size_t parameter) {
-    return static_cast<std::size_t>(std::count(kAreOptions, kAreOptions + parameter, false));
-  }
-};
-template <std::size_t kInputs, class... Rest>
-struct Split {
-  using Type = Signature<kInputs, Rest...>;
-};
-template <std::size_t kInputs, class... Rest>
-struct Split<kInputs, Operand, Rest...> : Split<kInputs + 1, Rest...> {};
-template <class... P>
-typename Split<0, P...>::Type signature_of(Tensor (*)(P...));
+}
+
+// --- The function ---
 
 template <auto kFunction, Names kNames, auto... kDefaults>
-struct Composite {
-  using Parameters = decltype(signature_of(kFunction));
-  static constexpr std::size_t kInputs = Parameters::kInputCount;
-  static constexpr std::size_t kCount = Parameters::kCount;
-  static constexpr std::size_t kAttributes = Parameters::start_of(kCount);
-  static constexpr std::size_t kRequired = Parameters::number_of(kCount) - sizeof...(kDefaults);
+struct Composite;
+
+template <class Result, class... P, Result (*kFunction)(P...), Names kNames, auto... kDefaults>
+struct Composite<kFunction, kNames, kDefaults...> {
+  using Returned = Result;
+  static constexpr std::size_t kCount = sizeof...(P);
+  template <std::size_t kIndex>
+  using Parameter = std::remove_cvref_t<std::tuple_element_t<kIndex, std::tuple<P...>>>;
   using Indices = std::make_index_sequence<kCount>;
 
-  static constexpr std::string_view name_of(std::size_t attribute) {
-    return kNames.part(kInputs + attribute, kInputs + attribute + 1);
+  // For each parameter: whether it is an input, a struct of options, or one attribute.
+  static constexpr std::array<bool, kCount + 1> kIsInput = {Input<std::remove_cvref_t<P>>..., false};
+  static constexpr std::array<bool, kCount + 1> kIsOptions = {Options<std::remove_cvref_t<P>>..., false};
+  static constexpr bool kIsVariadic = (InputList<std::remove_cvref_t<P>> || ...);
+  static constexpr std::size_t count_before(const std::array<bool, kCount + 1>& list, std::size_t parameter) {
+    return static_cast<std::size_t>(std::count(list.begin(), list.begin() + parameter, true));
   }
+  static constexpr std::size_t kInputs = count_before(kIsInput, kCount);
+  // How many names are left for the fields of the options.
+  static constexpr std::size_t kFields = kNames.count() + count_before(kIsOptions, kCount) - kCount;
+  static_assert(count_before(kIsOptions, kCount) <= 1 && kFields <= 5 && (!kIsVariadic || kInputs == 1));
+
+  // The name that a parameter starts with, and its first attribute.
+  static constexpr std::size_t name_before(std::size_t parameter) {
+    const std::size_t options = count_before(kIsOptions, parameter);
+    return parameter - options + options * kFields;
+  }
+  static constexpr std::size_t start_of(std::size_t parameter) {
+    return name_before(parameter) - count_before(kIsInput, parameter);
+  }
+  static constexpr std::size_t kAttributes = start_of(kCount);
+  static constexpr std::size_t kFirstInput =
+      static_cast<std::size_t>(std::find(kIsInput.begin(), kIsInput.end(), true) - kIsInput.begin()) % (kCount + 1);
+  static_assert(kInputs == 0 || count_before(kIsInput, kFirstInput + kInputs) == kInputs,
+                "the inputs follow one another");
+  static constexpr std::string_view input_names() {
+    return kNames.part(name_before(kFirstInput), name_before(kFirstInput) + kInputs);
+  }
+
+  // The default of a parameter: the one that is given for it, or NoValue{}.
+  static constexpr std::size_t number_of(std::size_t parameter) {
+    return parameter - count_before(kIsInput, parameter) - count_before(kIsOptions, parameter);
+  }
+  static constexpr std::size_t kRequired = number_of(kCount) - sizeof...(kDefaults);
   static constexpr bool is_required(std::size_t parameter) {
-    return !Parameters::kAreOptions[parameter] && Parameters::number_of(parameter) < kRequired;
+    return !kIsOptions[parameter] && number_of(parameter) < kRequired;
   }
-  static constexpr int default_number(std::size_t parameter) {
-    const auto number_of = [](auto value) {
-      if constexpr (std::is_same_v<decltype(value), int>) return value;
-      return 0;
-    };
-    std::size_t i = kRequired;
-    int number = 0;
-    ((number = i++ == Parameters::number_of(parameter) ? number_of(kDefaults) : number), ...);
-    return number;
-  }
-  // An axis is checked as such, and is its default if a call by name gives none.
-  template <std::size_t kIndex, class T>
-  static constexpr auto member_type() {
-    if constexpr (!std::is_same_v<T, int> || name_of(Parameters::start_of(kIndex)) != "axis")
-      return std::type_identity<typename StoredAs<T>::Type>();
-    else if constexpr (is_required(kIndex))
-      return std::type_identity<Axis>();
+  template <std::size_t kIndex>
+  static constexpr auto default_of() {
+    if constexpr (kIsInput[kIndex] || kIsOptions[kIndex] || is_required(kIndex))
+      return NoValue();
     else
-      return std::type_identity<AxisOr<default_number(kIndex)>>();
+      return std::get<number_of(kIndex) - kRequired>(std::tuple(kDefaults...));
   }
-  template <class... T, std::size_t... kIndices>
-  static constexpr auto values_of(Signature<kInputs, T...>, std::index_sequence<kIndices...>) {
-    return Pack<typename decltype(member_type<kIndices, std::remove_cvref_t<T>>())::type...>();
+
+  template <std::size_t kIndex>
+  static constexpr auto kDefault = default_of<kIndex>();
+  template <std::size_t kIndex>
+  static constexpr bool has_default() {
+    return !std::is_same_v<decltype(default_of<kIndex>()), NoValue>;
   }
-  using Values = decltype(values_of(Parameters(), Indices()));
-  static_assert(kNames.count() == kInputs + kAttributes, "a name for each parameter");
+  template <std::size_t kIndex>
+  static constexpr bool kIsText = std::is_same_v<Parameter<kIndex>, std::string_view>;
+  // Calls run<kField>() for the fields of the options.
+  template <std::size_t kIndex, class Run>
+  static void for_fields(const Run& run) {
+    [&]<std::size_t... kField>(std::index_sequence<kField...>) { (run.template operator()<kField>(), ...); }
+    (std::make_index_sequence<kFields>());
+  }
+
+  // What a parameter or a field of the options is among the attributes. An axis is checked as such, and is its default
+  // if a call by name gives none.
+  template <std::size_t kName, class T>
+  static constexpr bool kIsAxis = std::is_same_v<T, int>&& kNames.part(kName, kName + 1) == "axis";
+  template <std::size_t kName, class T>
+  using Field = std::conditional_t<kIsAxis<kName, T>, Axis, typename AttributeOf<T>::Type>;
+  template <std::size_t kIndex>
+  static constexpr auto members_of() {
+    using T = Parameter<kIndex>;
+    constexpr std::size_t name = name_before(kIndex);
+    if constexpr (kIsInput[kIndex]) {
+      return Pack<>();
+    } else if constexpr (kIsOptions[kIndex]) {
+      return []<class... F, std::size_t... kField>(std::type_identity<std::tuple<F&...>>,
+                                                   std::index_sequence<kField...>) {
+        return Pack<Field<name + kField, F>...>();
+      }(std::type_identity<decltype(fields_of<kFields>(std::declval<T&>()))>(), std::make_index_sequence<kFields>());
+    } else if constexpr (kIsAxis<name, T> && has_default<kIndex>()) {
+      return Pack<AxisOr<default_of<kIndex>()>>();
+    } else {
+      return Pack<Field<name, T>>();
+    }
+  }
+  template <std::size_t... kIndices>
+  static auto values_of(std::index_sequence<kIndices...>) -> decltype((Pack<>() + ... + members_of<kIndices>()));
+  using Values = decltype(values_of(Indices()));
   static_assert(std::is_trivially_copyable_v<Values> && sizeof(Values) <= 64 && kAttributes <= 8);
 
+  // An attribute that is a text is none until one is given, and then stands for its default.
+  template <std::size_t kIndex>
+  static void set_default(Values& values) {
+    if constexpr (kIsOptions[kIndex]) {
+      const Parameter<kIndex> options{};
+      for_fields<kIndex>([&]<std::size_t kField>() {
+        const auto& field = std::get<kField>(fields_of<kFields>(options));
+        auto& member = member_of<start_of(kIndex) + kField>(values);
+        if constexpr (!std::is_same_v<decltype(member), capstan::Text&>)
+          member = AttributeOf<std::remove_cvref_t<decltype(field)>>::keep(field);
+      });
+    } else if constexpr (has_default<kIndex>()) {
+      if constexpr (!kIsText<kIndex>) member_of<start_of(kIndex)>(values) = default_of<kIndex>();
+    }
+  }
   static void construct(void* attributes) {
     Values& values = *new (attributes) Values();
-    [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) { (set_default<kIndices, kDefaults>(values), ...); }
-    (std::make_index_sequence<sizeof...(kDefaults)>());
-  }
-  // The parameter with a number of those that may be left out and are no options.
-  static constexpr std::size_t optional_parameter(std::size_t number) {
-    std::size_t parameter = 0;
-    while (Parameters::kAreOptions[parameter] || Parameters::number_of(parameter) < kRequired + number) ++parameter;
-    return parameter;
-  }
-  template <std::size_t kNumber, auto kDefault>
-  static void set_default(Values& values) {
-    if constexpr (!std::is_same_v<std::remove_cv_t<decltype(kDefault)>, NoValue>)
-      member_of<optional_parameter(kNumber)>(values) = kDefault;
+    [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) { (set_default<kIndices>(values), ...); }
+    (Indices());
   }
 
-  static void compose(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-    [&]<std::size_t... kOperands, std::size_t... kIndices>(std::index_sequence<kOperands...>,
-                                                           std::index_sequence<kIndices...>) {
-      outputs.push_back(kFunction(inputs[kOperands]...,
-                                  as_parameter(member_of<kIndices>(*static_cast<const Values*>(attributes)))...));
+  template <std::size_t kIndex>
+  static const auto& value_of(const void* attributes) {
+    return member_of<kIndex>(*static_cast<const Values*>(attributes));
+  }
+  template <std::size_t kIndex>
+  static decltype(auto) argument(std::span<const Operand> inputs, const void* attributes) {
+    using T = Parameter<kIndex>;
+    if constexpr (InputList<T>) {
+      return list_of(inputs);
+    } else if constexpr (kIsInput[kIndex]) {
+      return (inputs[count_before(kIsInput, kIndex)]);
+    } else if constexpr (kIsOptions[kIndex]) {
+      T options{};
+      for_fields<kIndex>([&]<std::size_t kField>() {
+        auto& field = std::get<kField>(fields_of<kFields>(options));
+        const auto& member = value_of<start_of(kIndex) + kField>(attributes);
+        if constexpr (std::is_same_v<decltype(member), const capstan::Text&>) {
+          if (member.text == nullptr) return;
+        }
+        field = AttributeOf<std::remove_cvref_t<decltype(field)>>::give(member);
+      });
+      return options;
+    } else if constexpr (has_default<kIndex>() && kIsText<kIndex>) {
+      const capstan::Text& text = value_of<start_of(kIndex)>(attributes);
+      return text.text == nullptr ? kDefault<kIndex>.view() : text.view();
+    } else {
+      return AttributeOf<T>::give(value_of<start_of(kIndex)>(attributes));
     }
-    (std::make_index_sequence<kInputs>(), Indices());
+  }
+  template <std::size_t... kIndices>
+  static void call(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs,
+                   std::index_sequence<kIndices...>) {
+    put<Result>(outputs, kFunction(argument<kIndices>(inputs, attributes)...));
+  }
+  static void compose(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+    call(inputs, attributes, outputs, Indices());
   }
 
   template <std::size_t kAttribute>
   static constexpr AttributeField make_field() {
-    constexpr std::size_t kIndex = Parameters::parameter_of(kAttribute);
-    constexpr auto member = [](Values & values) -> auto& {
-      return field_of<kAttribute - Parameters::start_of(kIndex)>(member_of<kIndex>(values));
-    };
-    return {name_of(kAttribute), is_required(kIndex), offset_of<Values>(member),
-            &field_type<std::remove_reference_t<decltype(member(std::declval<Values&>()))>>};
+    constexpr std::size_t kIndex = [] {
+      std::size_t parameter = 0;
+      while (start_of(parameter + 1) <= kAttribute) ++parameter;
+      return parameter;
+    }();
+    constexpr std::size_t name = name_before(kIndex) + kAttribute - start_of(kIndex);
+    constexpr auto member = [](Values & values) -> auto& { return member_of<kAttribute>(values); };
+    const AttributeField field = {kNames.part(name, name + 1), is_required(kIndex), offset_of<Values>(member),
+                                  &field_type<std::remove_reference_t<decltype(member(std::declval<Values&>()))>>};
+    if constexpr (std::is_same_v<decltype(default_of<kIndex>()), double>) {
+      // What no number stands for cannot be written as one everywhere.
+      if (default_of<kIndex>() == std::numeric_limits<double>::infinity()) return field.with_type(kNumberOrDefault);
+    }
+    return field;
   }
   static constexpr AttributeType kType = []<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
     return AttributeType{sizeof(Values), &construct, {make_field<kIndices>()...}, static_cast<int>(kAttributes)};
@@ -235,6 +324,12 @@ struct Composite {
 
 }  // namespace detail
 
+// The function of a type among those of a name, for composite<>.
+template <class Function>
+constexpr Function* overload(Function* function) {
+  return function;
+}
+
 template <auto kFunction, Names kNames, auto... kDefaults>
 constexpr OpDef composite(std::string_view name, std::string_view text, std::uint16_t flags = kNoFlags) {
   using C = detail::Composite<kFunction, kNames, kDefaults...>;
@@ -243,8 +338,9 @@ constexpr OpDef composite(std::string_view name, std::string_view text, std::uin
   op.text = text;
   op.kind = OpKind::kComposite;
   op.flags = flags;
-  op.arity = static_cast<std::int8_t>(C::kInputs);
-  op.input_names = kNames.part(0, C::kInputs);
+  op.arity = C::kIsVariadic ? std::int8_t{kVariadic} : static_cast<std::int8_t>(C::kInputs);
+  op.outputs = detail::output_count<typename C::Returned>();
+  op.input_names = C::input_names();
   if constexpr (C::kAttributes > 0) op.attributes = &C::kType;
   op.compose = &C::compose;
   return op;

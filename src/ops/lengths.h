@@ -84,4 +84,10 @@ inline void set_field(Lengths& field, const AttributeValue& value, std::string_v
 }
 inline AttributeValue get_field(const Lengths& field) { return list_of(field.shape()); }
 
+template <>
+struct AttributeOf<Shape> {
+  using Type = Lengths;
+  static Shape give(const Lengths& attribute) { return attribute.shape(); }
+};
+
 }  // namespace capstan

@@ -12,32 +12,8 @@
 
 namespace capstan {
 
-// Two numbers, for height and width. As a dynamic value: one number for both, a pair, or [1,
-// height, width, 1].
-struct HeightWidth {
-  std::int32_t height = 1;
-  std::int32_t width = 1;
-};
-
 inline std::int32_t small_integer(std::int64_t value) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
-}
-inline HeightWidth height_width(const std::array<std::int64_t, 2>& pair) {
-  return {small_integer(pair[0]), small_integer(pair[1])};
-}
-inline std::array<std::int64_t, 2> to_array(const HeightWidth& pair) { return {pair.height, pair.width}; }
-
-inline void set_field(HeightWidth& field, const AttributeValue& value, std::string_view op, std::string_view name) {
-  const std::vector<std::int64_t> numbers = integers_of(value, op, name);
-  const bool four = numbers.size() == 4 && numbers[0] == 1 && numbers[3] == 1;
-  CAPSTAN_CHECK(numbers.size() == 1 || numbers.size() == 2 || four, ValueError, op, ": attribute \"", name,
-                "\" must be one number, a pair, or [1, height, width, 1], not ", value.to_string());
-  field.height = small_integer(numbers[four ? 1 : 0]);
-  field.width = small_integer(numbers[four ? 2 : numbers.size() - 1]);
-}
-inline AttributeValue get_field(const HeightWidth& field) {
-  const std::int64_t pair[] = {field.height, field.width};
-  return list_of(pair);
 }
 
 // A Padding in less space.
@@ -57,6 +33,12 @@ inline Padding unpack(const PackedPadding& packed) {
   for (int i = 0; i < 4; ++i) padding.pads[static_cast<std::size_t>(i)] = packed.pads[i];
   return padding;
 }
+
+template <>
+struct AttributeOf<Padding> {
+  using Type = PackedPadding;
+  static Padding give(const PackedPadding& attribute) { return unpack(attribute); }
+};
 
 // As a dynamic value: "SAME", "VALID", or one pair of numbers per axis of the image.
 inline void set_field(PackedPadding& field, const AttributeValue& value, std::string_view op, std::string_view name) {

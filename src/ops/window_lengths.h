@@ -56,6 +56,12 @@ AttributeValue get_field(const PerAxis<R>& field) {
   return list_of(numbers);
 }
 
+template <std::size_t R>
+struct AttributeOf<std::array<std::int64_t, R>> {
+  using Type = PerAxis<static_cast<int>(R)>;
+  static std::array<std::int64_t, R> give(const Type& attribute) { return attribute.numbers(); }
+};
+
 // The N lengths of a tensor that the operands do not tell.
 template <int N>
 struct ExactLengths {

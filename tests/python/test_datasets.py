@@ -75,3 +75,81 @@ def test_numbers_of_elements_are_known():
     assert numbers(Dataset.range(2).concatenate(Dataset.range(2).map(lambda x: x + 5))) == [0, 1, 5, 6]
     with pytest.raises(ValueError, match="the dataset is empty"):
         Dataset.range(0).element_spec  # noqa: B018
+
+
+def test_functions_of_elements_are_traced():
+    calls = []
+
+    def grown(x, y):
+        calls.append(type(x))
+        if x > 2:  # a statement on a tensor
+            y = y * 10
+        return {"sum": x + y, "both": [x, y]}
+
+    data = Dataset.from_tensor_slices((np.arange(5), np.arange(5) + 1)).map(grown, num_parallel_calls=tf.data.AUTOTUNE)
+    for _ in range(2):
+        assert [e["sum"].numpy() for e in data] == [1, 3, 5, 43, 54]
+    assert len(calls) == 1
+    assert numbers(data.map(lambda e: e["both"]).batch(2).take(1)) == [[[0, 1], [1, 2]]]
+    predicates = []
+    even = Dataset.range(100).filter(lambda x: predicates.append(1) or x % 2 == 0)
+    assert len(numbers(even)) == 50 and len(predicates) == 1
+
+
+def test_elements_of_other_shapes_share_a_trace():
+    calls = []
+    lengths = Dataset.from_tensor_slices(np.arange(20)).map(lambda n: tf.ones([n]))
+    with pytest.warns(UserWarning, match="map: <lambda> is called for each element, since it cannot be traced"):
+        rows = [row for row in lengths]
+    assert [len(row) for row in rows] == list(range(20))
+    sums = Dataset.from_generator(lambda: iter(rows)).map(lambda row: calls.append(1) or tf.reduce_sum(row * row))
+    assert numbers(sums) == list(range(20)) and len(calls) < 8
+    mixed = Dataset.from_generator(lambda: iter([1, 2.5, [1, 2], np.float64(3)])).map(lambda x: x + x)
+    assert numbers(mixed) == [2, 5, [2, 4], 6]
+
+
+def test_draws_and_variables_in_functions_of_elements():
+    tf.random.set_seed(3)
+    noisy = Dataset.range(50).map(lambda x: tf.random.uniform([]))
+    assert len(set(numbers(noisy))) == 50
+    count = tf.Variable(0)
+
+    def counted(x):
+        count.assign_add(1)
+        return x + tf.cast(count, tf.int64)
+    assert numbers(Dataset.range(4).map(counted)) == [1, 3, 5, 7] and count.numpy() == 4
+    scaled = Dataset.from_tensors(tf.ones([2, 3])).map(tf.keras.layers.Rescaling(0.5))
+    assert numbers(scaled) == [[[0.5] * 3] * 2]
+    v = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        loss = tf.add_n([x for x in Dataset.from_tensor_slices([1.0, 2.0]).map(lambda x: x * v)])
+    assert tape.gradient(loss, v).numpy() == 3
+    doubled = tf.function(lambda x: 2 * x)
+    assert numbers(Dataset.range(3).map(doubled)) == [0, 2, 4]
+
+
+def test_what_cannot_be_traced_is_called():
+    seen = []
+
+    def look(x):
+        seen.append(x.numpy())
+        return x + 1
+    with pytest.warns(UserWarning) as said:
+        assert numbers(Dataset.range(4).map(look)) == [1, 2, 3, 4]
+    assert len(said) == 1 and seen == [0, 1, 2, 3]
+    with pytest.warns(UserWarning, match="cannot call back to Python"):
+        assert numbers(Dataset.range(3).map(lambda x: tf.py_function(lambda y: int(y) * 2, [x], tf.int64))) == [0, 2, 4]
+    windows = Dataset.range(4).window(2).map(lambda w: next(iter(w)))  # elements are datasets
+    assert numbers(windows) == [0, 2]
+
+    def fails(x):
+        raise KeyError("no such thing")
+    with pytest.raises(KeyError, match="no such thing"):
+        numbers(Dataset.range(3).map(fails))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        numbers(Dataset.from_tensor_slices(np.ones([3, 2])).map(lambda x: tf.matmul(x, x)))
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert numbers(Dataset.range(3).map(lambda x: int(x) + 1)) == [1, 2, 3]
+    finally:
+        tf.config.run_functions_eagerly(False)

@@ -236,3 +236,17 @@ def test_short_calls_from_many_threads():
         thread.join(60)
         assert not thread.is_alive()
     assert not wrong
+
+
+def test_functions_that_call_python():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = tf.py_function(lambda v: v * v if v > 0 else -v, [x], tf.float32)
+    assert y.numpy() == 9 and tape.gradient(y, x).numpy() == 6
+    pair = tf.numpy_function(lambda a: (a + 1, a.sum()), [np.arange(3.0)], [tf.float64, tf.float32])
+    assert pair[0].numpy().tolist() == [1, 2, 3] and pair[1].dtype == tf.float32
+    assert tf.py_function(lambda: None, [], []) == []
+    with pytest.raises(ValueError, match="gave 2 results for 1 dtypes"):
+        tf.numpy_function(lambda: (1, 2), [], [tf.int32])
+    with pytest.raises(tf.TraceError, match="cannot call back"):
+        tf.function(lambda v: tf.py_function(lambda w: w, [v], tf.float32))(x)

@@ -34,32 +34,13 @@ int axis_of(const void* attributes) { return static_cast<const AxisAttributes*>(
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct GeneralReluAttributes {
-  double negative_slope = 0;
-  double max_value = kInfinity;
-  double threshold = 0;
-};
-// A limit of "none" is written as no value in calls by name.
-constexpr AttributeType kGeneralReluAttributes = attribute_type<GeneralReluAttributes>(
-    {field<&GeneralReluAttributes::negative_slope>("negative_slope"),
-     field<&GeneralReluAttributes::max_value>("max_value").with_type(kNumberOrDefault),
-     field<&GeneralReluAttributes::threshold>("threshold")});
-
 }  // namespace
 
 // --- Put together from other ops ---
 
-constinit const OpDef kGeneralRelu = {
-    .name = "general_relu",
-    .text = "relu with a slope below, a limit above, and a threshold.",
-    .kind = OpKind::kComposite,
-    .attributes = &kGeneralReluAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const GeneralReluAttributes*>(attributes);
-          outputs.push_back(general_relu(inputs[0], a.negative_slope, a.max_value, a.threshold));
-        },
-};
+constinit const OpDef kGeneralRelu =
+    composite<&general_relu, "x, negative_slope, max_value, threshold", 0.0, kInfinity, 0.0>(
+        "general_relu", "relu with a slope below, a limit above, and a threshold.");
 
 Tensor general_relu(Operand x, double negative_slope, double max_value, double threshold) {
   CAPSTAN_CHECK(negative_slope >= 0, ValueError, "general_relu: negative_slope must not be negative, it is ",

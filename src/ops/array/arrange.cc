@@ -14,6 +14,7 @@
 #include "src/ops/axes.h"
 #include "src/ops/axis.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/indices.h"
@@ -198,12 +199,6 @@ void roll_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 // --- meshgrid ---
 
-struct MeshgridAttributes {
-  Text indexing;
-};
-constexpr AttributeType kMeshgridAttributes =
-    attribute_type<MeshgridAttributes>({field<&MeshgridAttributes::indexing>("indexing")});
-
 // The operands as tensors; numbers take the dtype of the first tensor.
 std::vector<Tensor> tensors_of(std::span<const Operand> operands) {
   std::vector<Tensor> tensors(operands.size());
@@ -293,20 +288,8 @@ constinit const OpDef kRoll = {
     .vjp = roll_vjp,
     .batch = batch_axis<&RollAttributes::axis>,
 };
-constinit const OpDef kMeshgrid = {
-    .name = "meshgrid",
-    .text = "Coordinate grids from vectors, one grid for each.",
-    .kind = OpKind::kComposite,
-    .arity = kVariadic,
-    .outputs = kVariadic,
-    .input_names = "tensors",
-    .attributes = &kMeshgridAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const Text& indexing = static_cast<const MeshgridAttributes*>(data)->indexing;
-          outputs = make_meshgrid(inputs, indexing.text == nullptr ? "xy" : indexing.view());
-        },
-};
+constinit const OpDef kMeshgrid = composite<&meshgrid, "tensors, indexing", Names{"xy"}>(
+    "meshgrid", "Coordinate grids from vectors, one grid for each.");
 
 Tensor tile(Operand x, const Shape& multiples) {
   const TileAttributes attributes{pack_lengths("tile", multiples)};

@@ -15,6 +15,7 @@
 #include "src/ops/array/index_list.h"
 #include "src/ops/array/layout.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/lengths.h"
 
@@ -151,18 +152,6 @@ struct SliceAttributes {
 constexpr AttributeType kSliceAttributes = attribute_type<SliceAttributes>(
     {field<&SliceAttributes::begin>("begin", true), field<&SliceAttributes::size>("size", true)});
 
-struct StridedSliceAttributes {
-  IntList begin, end, strides;
-  std::int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
-};
-constexpr AttributeType kStridedSliceAttributes = attribute_type<StridedSliceAttributes>(
-    {field<&StridedSliceAttributes::begin>("begin", true), field<&StridedSliceAttributes::end>("end", true),
-     field<&StridedSliceAttributes::strides>("strides"), field<&StridedSliceAttributes::begin_mask>("begin_mask"),
-     field<&StridedSliceAttributes::end_mask>("end_mask"),
-     field<&StridedSliceAttributes::ellipsis_mask>("ellipsis_mask"),
-     field<&StridedSliceAttributes::new_axis_mask>("new_axis_mask"),
-     field<&StridedSliceAttributes::shrink_axis_mask>("shrink_axis_mask")});
-
 // --- The ops ---
 
 constexpr OpDef kGetitem = {
@@ -216,19 +205,10 @@ constexpr OpDef kSlice = {
           outputs.push_back(slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
         },
 };
-constexpr OpDef kStridedSlice = {
-    .name = "strided_slice",
-    .text = "Slices with steps, and masks that change the meaning of their items.",
-    .kind = OpKind::kComposite,
-    .attributes = &kStridedSliceAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const StridedSliceAttributes*>(data);
-          outputs.push_back(
-              strided_slice(inputs[0], a.begin.span(), a.end.span(), a.strides.span(),
-                            {a.begin_mask, a.end_mask, a.ellipsis_mask, a.new_axis_mask, a.shrink_axis_mask}));
-        },
-};
+constexpr OpDef kStridedSlice =
+    composite<&strided_slice,
+              "x, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask",
+              NoValue{}>("strided_slice", "Slices with steps, and masks that change the meaning of their items.");
 
 }  // namespace
 

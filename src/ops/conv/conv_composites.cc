@@ -10,20 +10,12 @@
 #include "capstan/ops/array.h"
 #include "src/core/named_errors.h"
 #include "src/ops/conv/conv_op.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 
 namespace capstan {
 
 namespace {
-
-struct SignalAttributes {
-  PerAxis<1> stride;
-  PackedPadding padding;
-  PerAxis<1> dilations;
-};
-constexpr AttributeType kSignalAttributes = attribute_type<SignalAttributes>(
-    {field<&SignalAttributes::stride>("stride"), field<&SignalAttributes::padding>("padding"),
-     field<&SignalAttributes::dilations>("dilations")});
 
 template <int R>
 struct TransposeAttributes {
@@ -37,6 +29,33 @@ constexpr AttributeType kTransposeAttributes = attribute_type<TransposeAttribute
     {field<&TransposeAttributes<R>::output_shape>("output_shape", true),
      field<&TransposeAttributes<R>::strides>("strides"), field<&TransposeAttributes<R>::padding>("padding"),
      field<&TransposeAttributes<R>::dilations>("dilations")});
+
+// By name a stride may also be written between those of batch and channels.
+Tensor conv1d_by_name(Operand x, Operand filters, PerAxis<1> stride, const Padding& padding, PerAxis<1> dilations) {
+  return conv1d(x, filters, stride.at[0], padding, dilations.at[0]);
+}
+
+// composite<> would keep shapes of any rank, for which there is no room.
+template <int R, auto kFunction>
+constexpr OpDef transpose_op(std::string_view name, std::string_view text) {
+  return {.name = name,
+          .text = text,
+          .kind = OpKind::kComposite,
+          .arity = 2,
+          .input_names = "x, filters",
+          .attributes = &kTransposeAttributes<R>,
+          .compose = [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+            const auto& a = *static_cast<const TransposeAttributes<R>*>(attributes);
+            const auto numbers = [](const PerAxis<R>& field) {
+              if constexpr (R == 1)
+                return std::int64_t{field.at[0]};
+              else
+                return field.numbers();
+            };
+            outputs.push_back(kFunction(inputs[0], inputs[1], a.output_shape.shape(), numbers(a.strides),
+                                        unpack(a.padding), numbers(a.dilations)));
+          }};
+}
 
 // A signal [batch, width, channels], or filters [width, in, out], as an image of one row.
 Tensor one_row(const Tensor& x, bool image) {
@@ -58,94 +77,25 @@ void check_signal(std::string_view op, const Tensor& x, const Tensor& filters, c
 
 }  // namespace
 
-constinit const OpDef kConv1D = {
-    .name = "conv1d",
-    .text = "Convolution of signals with filters.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, filters",
-    .attributes = &kSignalAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const SignalAttributes*>(attributes);
-          outputs.push_back(conv1d(inputs[0], inputs[1], a.stride.at[0], unpack(a.padding), a.dilations.at[0]));
-        },
-};
+constinit const OpDef kConv1D =
+    composite<&conv1d_by_name, "x, filters, stride, padding, dilations", NoValue{}, NoValue{}, NoValue{}>(
+        "conv1d", "Convolution of signals with filters.");
 
-constinit const OpDef kConv1DTranspose = {
-    .name = "conv1d_transpose",
-    .text = "The transpose of conv1d: signals from what a convolution makes of them.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, filters",
-    .attributes = &kTransposeAttributes<1>,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const TransposeAttributes<1>*>(attributes);
-          outputs.push_back(conv1d_transpose(inputs[0], inputs[1], a.output_shape.shape(), a.strides.at[0],
-                                             unpack(a.padding), a.dilations.at[0]));
-        },
-};
+constinit const OpDef kConv1DTranspose = transpose_op<1, &conv1d_transpose>(
+    "conv1d_transpose", "The transpose of conv1d: signals from what a convolution makes of them.");
+constinit const OpDef kConv2DTranspose = transpose_op<2, &conv2d_transpose>(
+    "conv2d_transpose", "The transpose of conv2d: images from what a convolution makes of them.");
+constinit const OpDef kConv3DTranspose = transpose_op<3, &conv3d_transpose>(
+    "conv3d_transpose", "The transpose of conv3d: images from what a convolution makes of them.");
 
-constinit const OpDef kConv2DTranspose = {
-    .name = "conv2d_transpose",
-    .text = "The transpose of conv2d: images from what a convolution makes of them.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, filters",
-    .attributes = &kTransposeAttributes<2>,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const TransposeAttributes<2>*>(attributes);
-          outputs.push_back(conv2d_transpose(inputs[0], inputs[1], a.output_shape.shape(), a.strides.numbers(),
-                                             unpack(a.padding), a.dilations.numbers()));
-        },
-};
+constinit const OpDef kDepthwiseConv2D =
+    composite<&depthwise_conv2d, "x, filters, strides, padding, dilations", NoValue{}, NoValue{}, NoValue{}>(
+        "depthwise_conv2d", "Convolution of every channel of an image with filters of its own.");
 
-constinit const OpDef kConv3DTranspose = {
-    .name = "conv3d_transpose",
-    .text = "The transpose of conv3d: images from what a convolution makes of them.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, filters",
-    .attributes = &kTransposeAttributes<3>,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const TransposeAttributes<3>*>(attributes);
-          outputs.push_back(conv3d_transpose(inputs[0], inputs[1], a.output_shape.shape(), a.strides.numbers(),
-                                             unpack(a.padding), a.dilations.numbers()));
-        },
-};
-
-constinit const OpDef kDepthwiseConv2D = {
-    .name = "depthwise_conv2d",
-    .text = "Convolution of every channel of an image with filters of its own.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, filters",
-    .attributes = &kConvAttributes<2>,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const ConvAttributes<2>*>(attributes);
-          outputs.push_back(
-              depthwise_conv2d(inputs[0], inputs[1], a.strides.numbers(), unpack(a.padding), a.dilations.numbers()));
-        },
-};
-
-constinit const OpDef kSeparableConv2D = {
-    .name = "separable_conv2d",
-    .text = "A depthwise convolution, then one that mixes the channels of each pixel.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "x, depthwise_filters, pointwise_filters",
-    .attributes = &kConvAttributes<2>,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const ConvAttributes<2>*>(attributes);
-          outputs.push_back(separable_conv2d(inputs[0], inputs[1], inputs[2], a.strides.numbers(), unpack(a.padding),
-                                             a.dilations.numbers()));
-        },
-};
+constinit const OpDef kSeparableConv2D =
+    composite<&separable_conv2d, "x, depthwise_filters, pointwise_filters, strides, padding, dilations", NoValue{},
+              NoValue{}, NoValue{}>("separable_conv2d",
+                                    "A depthwise convolution, then one that mixes the channels of each pixel.");
 
 Tensor conv1d(Operand x, Operand filters, std::int64_t stride, Padding padding, std::int64_t dilations) try {
   const Tensor signal = to_tensor(x);

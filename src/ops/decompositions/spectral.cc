@@ -13,6 +13,7 @@
 #include "src/kernels/scratch.h"
 #include "src/ops/batching.h"
 #include "src/ops/decompositions/matrices.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 
 namespace capstan {
@@ -170,12 +171,6 @@ void vjp_eigh(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = cotangent_of_lower(v, set_diag(inner, gw));
 }
 
-// A tolerance below zero stands for the usual one.
-struct RankAttributes {
-  double tol = -1;
-};
-constexpr AttributeType kRankAttributes = attribute_type<RankAttributes>({field<&RankAttributes::tol>("tol")});
-
 }  // namespace
 
 constinit const OpDef kSvd = {
@@ -217,19 +212,8 @@ constinit const OpDef kEigvalsh = {
     .batch = batch_leading,
 };
 
-constinit const OpDef kMatrixRank = {
-    .name = "matrix_rank",
-    .text = "The number of singular values above a tolerance.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .input_names = "a",
-    .attributes = &kRankAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const double tolerance = static_cast<const RankAttributes*>(attributes)->tol;
-          outputs.push_back(tolerance < 0 ? matrix_rank(inputs[0]) : matrix_rank(inputs[0], tolerance));
-        },
-};
+constinit const OpDef kMatrixRank = composite<&matrix_rank, "a, tol", NoValue{}>(
+    "matrix_rank", "The number of singular values above a tolerance.", kNotDifferentiable);
 
 SvdFactors svd(Operand a, const SvdOptions& options) {
   const SvdAttributes attributes{options.full_matrices, options.compute_uv};

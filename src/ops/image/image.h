@@ -58,10 +58,4 @@ inline Tensor pixels_of(const Tensor& x, const Slice& height, const Slice& width
   return getitem(x, items);
 }
 
-// The composite of a function of one image without attributes.
-template <Tensor (*kFunction)(Operand)>
-void compose_image(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(kFunction(inputs[0]));
-}
-
 }  // namespace capstan

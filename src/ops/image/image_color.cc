@@ -13,40 +13,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/image/image.h"
 
 namespace capstan {
 
 namespace {
-
-struct ConvertAttributes {
-  DType dtype = DType::kFloat32;
-  bool saturate = false;
-};
-constexpr AttributeType kConvertAttributes = attribute_type<ConvertAttributes>(
-    {field<&ConvertAttributes::dtype>("dtype", true), field<&ConvertAttributes::saturate>("saturate")});
-
-struct DeltaAttributes {
-  double delta = 0;
-};
-constexpr AttributeType kDeltaAttributes =
-    attribute_type<DeltaAttributes>({field<&DeltaAttributes::delta>("delta", true)});
-
-struct FactorAttributes {
-  double factor = 1;
-};
-constexpr AttributeType kContrastAttributes =
-    attribute_type<FactorAttributes>({field<&FactorAttributes::factor>("contrast_factor", true)});
-constexpr AttributeType kSaturationAttributes =
-    attribute_type<FactorAttributes>({field<&FactorAttributes::factor>("saturation_factor", true)});
-
-struct GammaAttributes {
-  double gamma = 1;
-  double gain = 1;
-};
-constexpr AttributeType kGammaAttributes =
-    attribute_type<GammaAttributes>({field<&GammaAttributes::gamma>("gamma"), field<&GammaAttributes::gain>("gain")});
 
 // What 1 is in an integer dtype.
 double largest_of(DType dtype) {
@@ -105,62 +78,32 @@ Tensor to_rgb(const Tensor& hsv) {
   return ((1.0 - saturation) + saturation * shares) * value;
 }
 
-template <Tensor (*kFunction)(Operand, double), class Attributes, double Attributes::*kNumber>
-void compose_number(std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-  outputs.push_back(kFunction(inputs[0], static_cast<const Attributes*>(data)->*kNumber));
-}
-
-constexpr OpDef color_op(std::string_view name, std::string_view text, Compose compose,
-                         const AttributeType* attributes = nullptr) {
-  return {.name = name,
-          .text = text,
-          .kind = OpKind::kComposite,
-          .input_names = "images",
-          .attributes = attributes,
-          .compose = compose};
-}
-
 }  // namespace
 
 // --- The ops ---
 
-constinit const OpDef kImageConvertImageDtype = color_op(
-    "image_convert_image_dtype", "The image in another dtype, with the largest number of an integer dtype for 1.",
-    [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-      const auto& a = *static_cast<const ConvertAttributes*>(data);
-      outputs.push_back(image::convert_image_dtype(inputs[0], a.dtype, {.saturate = a.saturate}));
-    },
-    &kConvertAttributes);
+constinit const OpDef kImageConvertImageDtype = composite<&image::convert_image_dtype, "images, dtype, saturate">(
+    "image_convert_image_dtype", "The image in another dtype, with the largest number of an integer dtype for 1.");
 constinit const OpDef kImageRgbToGrayscale =
-    color_op("image_rgb_to_grayscale", "The brightness of colours.", compose_image<image::rgb_to_grayscale>);
+    composite<&image::rgb_to_grayscale, "images">("image_rgb_to_grayscale", "The brightness of colours.");
 constinit const OpDef kImageGrayscaleToRgb =
-    color_op("image_grayscale_to_rgb", "Three equal channels of one.", compose_image<image::grayscale_to_rgb>);
+    composite<&image::grayscale_to_rgb, "images">("image_grayscale_to_rgb", "Three equal channels of one.");
 constinit const OpDef kImageRgbToHsv =
-    color_op("image_rgb_to_hsv", "Hue, saturation and value of colours.", compose_image<image::rgb_to_hsv>);
+    composite<&image::rgb_to_hsv, "images">("image_rgb_to_hsv", "Hue, saturation and value of colours.");
 constinit const OpDef kImageHsvToRgb =
-    color_op("image_hsv_to_rgb", "Colours of a hue, saturation and value.", compose_image<image::hsv_to_rgb>);
-constinit const OpDef kImageAdjustBrightness =
-    color_op("image_adjust_brightness", "The image and a number added to it.",
-             compose_number<image::adjust_brightness, DeltaAttributes, &DeltaAttributes::delta>, &kDeltaAttributes);
-constinit const OpDef kImageAdjustContrast =
-    color_op("image_adjust_contrast", "Each channel's distance from its mean, multiplied.",
-             compose_number<image::adjust_contrast, FactorAttributes, &FactorAttributes::factor>, &kContrastAttributes);
-constinit const OpDef kImageAdjustGamma = color_op(
-    "image_adjust_gamma", "The image to a power, multiplied.",
-    [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-      const auto& a = *static_cast<const GammaAttributes*>(data);
-      outputs.push_back(image::adjust_gamma(inputs[0], a.gamma, a.gain));
-    },
-    &kGammaAttributes);
+    composite<&image::hsv_to_rgb, "images">("image_hsv_to_rgb", "Colours of a hue, saturation and value.");
+constinit const OpDef kImageAdjustBrightness = composite<&image::adjust_brightness, "images, delta">(
+    "image_adjust_brightness", "The image and a number added to it.");
+constinit const OpDef kImageAdjustContrast = composite<&image::adjust_contrast, "images, contrast_factor">(
+    "image_adjust_contrast", "Each channel's distance from its mean, multiplied.");
+constinit const OpDef kImageAdjustGamma = composite<&image::adjust_gamma, "images, gamma, gain", 1.0, 1.0>(
+    "image_adjust_gamma", "The image to a power, multiplied.");
 constinit const OpDef kImageAdjustHue =
-    color_op("image_adjust_hue", "The image with its hue turned.",
-             compose_number<image::adjust_hue, DeltaAttributes, &DeltaAttributes::delta>, &kDeltaAttributes);
-constinit const OpDef kImageAdjustSaturation = color_op(
-    "image_adjust_saturation", "The image with its saturation multiplied.",
-    compose_number<image::adjust_saturation, FactorAttributes, &FactorAttributes::factor>, &kSaturationAttributes);
-constinit const OpDef kImagePerImageStandardization =
-    color_op("image_per_image_standardization", "Each image with mean 0 and deviation 1.",
-             compose_image<image::per_image_standardization>);
+    composite<&image::adjust_hue, "images, delta">("image_adjust_hue", "The image with its hue turned.");
+constinit const OpDef kImageAdjustSaturation = composite<&image::adjust_saturation, "images, saturation_factor">(
+    "image_adjust_saturation", "The image with its saturation multiplied.");
+constinit const OpDef kImagePerImageStandardization = composite<&image::per_image_standardization, "images">(
+    "image_per_image_standardization", "Each image with mean 0 and deviation 1.");
 
 Tensor image::convert_image_dtype(Operand image, DType dtype, const ConvertOptions& options) try {
   const Tensor value = number_operand("image_convert_image_dtype", image);

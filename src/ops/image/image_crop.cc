@@ -11,23 +11,16 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/image/image.h"
+#include "src/ops/window_lengths.h"
 #include "src/ops/image/pixel_table.h"
 #include "src/ops/indices.h"
 
 namespace capstan {
 
 namespace {
-
-struct CropAttributes {
-  PixelSize crop_size;
-  Text method;
-  double extrapolation_value = 0;
-};
-constexpr AttributeType kCropAttributes = attribute_type<CropAttributes>(
-    {field<&CropAttributes::crop_size>("crop_size", true), field<&CropAttributes::method>("method"),
-     field<&CropAttributes::extrapolation_value>("extrapolation_value")});
 
 // Where the rows (columns) of boxes lie along an axis, [boxes, n]; the box's ends are shares of length - 1.
 Tensor places_along(const Tensor& low, const Tensor& high, std::int64_t n, std::int64_t length) {
@@ -39,21 +32,9 @@ Tensor places_along(const Tensor& low, const Tensor& high, std::int64_t n, std::
 
 }  // namespace
 
-constinit const OpDef kImageCropAndResize = {
-    .name = "image_crop_and_resize",
-    .text = "Boxes cut out of images, each resized.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "images, boxes, box_indices",
-    .attributes = &kCropAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const CropAttributes*>(data);
-          outputs.push_back(image::crop_and_resize(
-              inputs[0], inputs[1], inputs[2], a.crop_size.array(),
-              {.method = std::string(or_default(a.method, "bilinear")), .extrapolation_value = a.extrapolation_value}));
-        },
-};
+constinit const OpDef kImageCropAndResize =
+    composite<&image::crop_and_resize, "images, boxes, box_indices, crop_size, method, extrapolation_value">(
+        "image_crop_and_resize", "Boxes cut out of images, each resized.");
 Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices, std::array<std::int64_t, 2> crop_size,
                               const CropAndResizeOptions& options) try {
   constexpr std::string_view op = "image_crop_and_resize";

@@ -12,26 +12,11 @@
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/image/image.h"
-#include "src/ops/window.h"
+#include "src/ops/window_lengths.h"
 
 namespace capstan {
 
 namespace {
-
-struct TurnAttributes {
-  std::int64_t k = 1;
-};
-constexpr AttributeType kTurnAttributes = attribute_type<TurnAttributes>({field<&TurnAttributes::k>("k")});
-
-struct PatchAttributes {
-  HeightWidth sizes;
-  HeightWidth strides;
-  HeightWidth rates;
-  PackedPadding padding;
-};
-constexpr AttributeType kPatchAttributes = attribute_type<PatchAttributes>(
-    {field<&PatchAttributes::sizes>("sizes", true), field<&PatchAttributes::strides>("strides"),
-     field<&PatchAttributes::rates>("rates"), field<&PatchAttributes::padding>("padding")});
 
 // A border of zeros around rows and columns.
 Tensor with_border(const Tensor& x, const PadWidth& height, const PadWidth& width) {
@@ -48,17 +33,8 @@ constexpr OpDef kFlipLeftRight =
 constexpr OpDef kFlipUpDown = composite<&image::flip_up_down, "image">("image_flip_up_down", "The image upside down.");
 constexpr OpDef kImageTranspose =
     composite<&image::transpose, "image">("image_transpose", "The image with rows and columns exchanged.");
-constexpr OpDef kRot90 = {
-    .name = "image_rot90",
-    .text = "The image after quarter turns, counter-clockwise.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .attributes = &kTurnAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(image::rot90(inputs[0], static_cast<int>(static_cast<const TurnAttributes*>(data)->k % 4)));
-        },
-};
+constexpr OpDef kRot90 =
+    composite<&image::rot90, "image, k", 1>("image_rot90", "The image after quarter turns, counter-clockwise.");
 constexpr OpDef kCropOrPad = composite<&image::resize_with_crop_or_pad, "image, height, width">(
     "image_resize_with_crop_or_pad", "The image cropped or padded evenly to a size.");
 constexpr OpDef kCentralCrop =
@@ -69,19 +45,9 @@ constexpr OpDef kCrop =
 constexpr OpDef kBorder =
     composite<&image::pad_to_bounding_box, "image, offset_height, offset_width, target_height, target_width">(
         "image_pad_to_bounding_box", "The image in a larger one of zeros.");
-constexpr OpDef kPatches = {
-    .name = "image_extract_patches",
-    .text = "Patches of images, each as one pixel with the channels of all its pixels.",
-    .kind = OpKind::kComposite,
-    .input_names = "images",
-    .attributes = &kPatchAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const PatchAttributes*>(data);
-          outputs.push_back(image::extract_patches(inputs[0], to_array(a.sizes), to_array(a.strides), to_array(a.rates),
-                                                   unpack(a.padding)));
-        },
-};
+constexpr OpDef kPatches =
+    composite<&image::extract_patches, "images, sizes, strides, rates, padding", NoValue{}, NoValue{}, NoValue{}>(
+        "image_extract_patches", "Patches of images, each as one pixel with the channels of all its pixels.");
 
 }  // namespace
 

@@ -19,18 +19,6 @@ namespace capstan {
 
 namespace {
 
-struct SsimAttributes {
-  double max_val = 1;
-  std::int64_t filter_size = 11;
-  double filter_sigma = 1.5;
-  double k1 = 0.01;
-  double k2 = 0.03;
-};
-constexpr AttributeType kSsimAttributes = attribute_type<SsimAttributes>(
-    {field<&SsimAttributes::max_val>("max_val", true), field<&SsimAttributes::filter_size>("filter_size"),
-     field<&SsimAttributes::filter_sigma>("filter_sigma"), field<&SsimAttributes::k1>("k1"),
-     field<&SsimAttributes::k2>("k2")});
-
 constexpr Slice kAll = {};
 
 // The difference between the last and the first n - 1 rows or columns (counted from the end: -3 and -2).
@@ -82,39 +70,16 @@ std::vector<double> window_of(std::int64_t size, double sigma) {
 
 // --- The ops ---
 
-constinit const OpDef kImageImageGradients = {
-    .name = "image_image_gradients",
-    .text = "The differences to the next row and to the next column.",
-    .kind = OpKind::kComposite,
-    .outputs = 2,
-    .input_names = "images",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          image::ImageGradients gradients = image::image_gradients(inputs[0]);
-          outputs = {std::move(gradients.dy), std::move(gradients.dx)};
-        },
-};
+constinit const OpDef kImageImageGradients = composite<&image::image_gradients, "images">(
+    "image_image_gradients", "The differences to the next row and to the next column.");
 constinit const OpDef kImageSobelEdges =
     composite<&image::sobel_edges, "images">("image_sobel_edges", "Sobel's derivatives along columns and rows.");
 constinit const OpDef kImageTotalVariation = composite<&image::total_variation, "images">(
     "image_total_variation", "The sum of absolute differences between neighbouring pixels.");
 constinit const OpDef kImagePsnr =
     composite<&image::psnr, "a, b, max_val">("image_psnr", "The peak signal-to-noise ratio of two images in decibels.");
-constinit const OpDef kImageSsim = {
-    .name = "image_ssim",
-    .text = "The structural similarity of two images.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kSsimAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const SsimAttributes*>(data);
-          outputs.push_back(
-              image::ssim(inputs[0], inputs[1], a.max_val,
-                          {.filter_size = a.filter_size, .filter_sigma = a.filter_sigma, .k1 = a.k1, .k2 = a.k2}));
-        },
-};
+constinit const OpDef kImageSsim = composite<&image::ssim, "a, b, max_val, filter_size, filter_sigma, k1, k2">(
+    "image_ssim", "The structural similarity of two images.");
 
 image::ImageGradients image::image_gradients(Operand images) try {
   const Tensor value = to_tensor(images);

@@ -17,6 +17,7 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/image/warp.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/image/image.h"
 #include "src/ops/image/pixel_table.h"
@@ -288,22 +289,8 @@ constinit const OpDef kImageAffineTransformAdjoint = {
     .vjp = warp_adjoint_vjp,
     .batch = batch_warp,
 };
-constinit const OpDef kImageRotate = {
-    .name = "image_rotate",
-    .text = "Images turned around their centre.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "images, angles",
-    .attributes = &kWarpAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const WarpAttributes*>(data);
-          outputs.push_back(image::rotate(inputs[0], inputs[1],
-                                          {.interpolation = std::string(or_default(a.interpolation, "bilinear")),
-                                           .fill_mode = std::string(or_default(a.fill_mode, "constant")),
-                                           .fill_value = a.fill_value}));
-        },
-};
+constinit const OpDef kImageRotate = composite<&image::rotate, "images, angles, interpolation, fill_mode, fill_value">(
+    "image_rotate", "Images turned around their centre.");
 
 Tensor image::affine_transform(Operand images, Operand transform, const WarpOptions& options) try {
   check_names("image_affine_transform", options.interpolation, options.fill_mode);

@@ -16,6 +16,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 
 namespace capstan {
@@ -257,26 +258,10 @@ Tensor compute(std::string_view equation, std::span<const Operand> operands) try
   rethrow_as("einsum");
 }
 
-struct EinsumAttributes {
-  Text equation;
-};
-constexpr AttributeType kEinsumAttributes =
-    attribute_type<EinsumAttributes>({field<&EinsumAttributes::equation>("equation", true)});
-
 }  // namespace
 
-constinit const OpDef kEinsum = {
-    .name = "einsum",
-    .text = "Sums of products, described by an equation of letters.",
-    .kind = OpKind::kComposite,
-    .arity = kVariadic,
-    .input_names = "tensors",
-    .attributes = &kEinsumAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(compute(static_cast<const EinsumAttributes*>(attributes)->equation.view(), inputs));
-        },
-};
+constinit const OpDef kEinsum =
+    composite<&einsum, "equation, tensors">("einsum", "Sums of products, described by an equation of letters.");
 
 Tensor einsum(std::string_view equation, Operands tensors) { return compute(equation, tensors.span()); }
 

@@ -48,10 +48,6 @@ struct NormAttributes {
   Axes axis;
   bool keepdims = false;
 };
-constexpr AttributeType kNormAttributes =
-    attribute_type<NormAttributes>({field<&NormAttributes::ord>("ord"), field<&NormAttributes::axis>("axis"),
-                                    field<&NormAttributes::keepdims>("keepdims")});
-
 // Of the singular values of the matrices along two axes, the largest or all of them.
 Tensor spectral_norm(const Tensor& x, int row, int column, bool all, bool keepdims) {
   std::vector<int> order;
@@ -101,13 +97,6 @@ Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   return pow(reduce_sum(pow(abs(x), order), axis, {.keepdims = keepdims}), 1 / order);
 }
 
-struct NormalizedAttributes {
-  NormOrder ord;
-  Axes axis;
-};
-constexpr AttributeType kNormalizedAttributes = attribute_type<NormalizedAttributes>(
-    {field<&NormalizedAttributes::ord>("ord"), field<&NormalizedAttributes::axis>("axis")});
-
 struct ClipAttributes {
   double clip_norm = 0;
   Axes axes;
@@ -125,53 +114,19 @@ constexpr AttributeType kGlobalClipAttributes =
 // merged.
 Tensor dense_part(const Tensor& tensor) { return tensor.is_row_sparse() ? tensor.values() : tensor; }
 
-std::vector<Tensor> to_tensors(std::span<const Operand> operands) {
-  std::vector<Tensor> tensors;
-  for (const Operand& operand : operands) tensors.push_back(to_tensor(operand));
-  return tensors;
-}
-
 }  // namespace
 
-constinit const OpDef kNorm = {
-    .name = "norm",
-    .text = "Vector norms over all axes or one, matrix norms over two.",
-    .kind = OpKind::kComposite,
-    .attributes = &kNormAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(norm_of_order(differentiable_operand("norm", inputs[0]),
-                                          *static_cast<const NormAttributes*>(attributes)));
-        },
-};
+constinit const OpDef kNorm = composite<&norm, "x, ord, axis, keepdims", NoValue{}, NoValue{}>(
+    "norm", "Vector norms over all axes or one, matrix norms over two.");
 
-constinit const OpDef kNormalize = {
-    .name = "normalize",
-    .text = "x divided by its norm, and the norm.",
-    .kind = OpKind::kComposite,
-    .outputs = 2,
-    .attributes = &kNormalizedAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const NormalizedAttributes*>(attributes);
-          Normalized normalized = normalize(inputs[0], a.ord, a.axis);
-          outputs.push_back(std::move(normalized.value));
-          outputs.push_back(std::move(normalized.norm));
-        },
-};
+constinit const OpDef kNormalize =
+    composite<&normalize, "x, ord, axis", NoValue{}, NoValue{}>("normalize", "x divided by its norm, and the norm.");
 
 constinit const OpDef kL2Normalize = composite<&l2_normalize, "x, axis, epsilon", NoValue{}, 1e-12>(
     "l2_normalize", "x / sqrt(max(sum(x^2), epsilon)) over axes.");
 
-constinit const OpDef kGlobalNorm = {
-    .name = "global_norm",
-    .text = "The square root of the sum of all squares of all tensors.",
-    .kind = OpKind::kComposite,
-    .arity = kVariadic,
-    .input_names = "tensors",
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(global_norm(to_tensors(inputs))); },
-};
+constinit const OpDef kGlobalNorm = composite<overload<Tensor(std::span<const Tensor>)>(&global_norm), "tensors">(
+    "global_norm", "The square root of the sum of all squares of all tensors.");
 
 constinit const OpDef kClipByNorm = {
     .name = "clip_by_norm",
@@ -208,7 +163,7 @@ constinit const OpDef kClipByGlobalNorm = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const GlobalClipAttributes*>(attributes);
-          ClippedByGlobalNorm clipped = clip_by_global_norm(to_tensors(inputs), a.clip_norm);
+          ClippedByGlobalNorm clipped = clip_by_global_norm(detail::list_of(inputs), a.clip_norm);
           outputs = std::move(clipped.tensors);
           outputs.push_back(std::move(clipped.global_norm));
         },

@@ -19,6 +19,7 @@
 #include "src/kernels/loss/ctc.h"
 #include "src/ops/batching.h"
 #include "src/ops/examples.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 
 namespace capstan {
@@ -33,13 +34,6 @@ struct BlankAttributes {
 };
 constexpr AttributeType kBlankAttributes =
     attribute_type<BlankAttributes>({field<&BlankAttributes::blank_index>("blank_index")});
-
-struct CtcAttributes {
-  bool logits_time_major = true;
-  std::int64_t blank_index = 0;
-};
-constexpr AttributeType kCtcAttributes = attribute_type<CtcAttributes>(
-    {field<&CtcAttributes::logits_time_major>("logits_time_major"), field<&CtcAttributes::blank_index>("blank_index")});
 
 std::int64_t integer_at(const TensorRef& x, std::int64_t i) {
   return x.dtype() == DType::kInt32 ? x.data<std::int32_t>()[i] : x.data<std::int64_t>()[i];
@@ -254,19 +248,9 @@ constinit const OpDef kCtcLossCurvature = {
     .programs = &kByExample,
 };
 
-constinit const OpDef kCtcLoss = {
-    .name = "ctc_loss",
-    .text = "Minus the logarithm of the probability that logits spell the labels.",
-    .kind = OpKind::kComposite,
-    .arity = 4,
-    .input_names = "labels, logits, label_length, logit_length",
-    .attributes = &kCtcAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const CtcAttributes*>(attributes);
-          outputs.push_back(ctc_loss(inputs[0], inputs[1], inputs[2], inputs[3], {a.logits_time_major, a.blank_index}));
-        },
-};
+constinit const OpDef kCtcLoss =
+    composite<&ctc_loss, "labels, logits, label_length, logit_length, logits_time_major, blank_index">(
+        "ctc_loss", "Minus the logarithm of the probability that logits spell the labels.");
 
 CtcLoss ctc_loss_and_gradient(Operand labels, Operand logits, Operand label_length, Operand logit_length,
                               std::int64_t blank_index) try {

@@ -57,45 +57,28 @@ Tensor huber(Operand labels, Operand predictions, double delta) {
   });
 }
 
-template <Tensor (*function)(Operand, Operand)>
-void compose_pair(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(function(inputs[0], inputs[1]));
-}
-
-struct HuberAttributes {
-  double delta = 1;
-};
-constexpr AttributeType kHuberAttributes = attribute_type<HuberAttributes>({field<&HuberAttributes::delta>("delta")});
-
-struct CosineAttributes {
-  Axis axis = -1;
-};
-constexpr AttributeType kCosineAttributes = attribute_type<CosineAttributes>({field<&CosineAttributes::axis>("axis")});
-
 }  // namespace
 
-#define CAPSTAN_LOSS(constant, function, text_) \
-  constinit const OpDef constant = {            \
-      .name = #function,                        \
-      .text = text_,                            \
-      .kind = OpKind::kComposite,               \
-      .arity = 2,                               \
-      .input_names = "labels, predictions",     \
-      .compose = &compose_pair<function>,       \
-  }
-CAPSTAN_LOSS(kMeanSquaredError, mean_squared_error, "The mean of squared differences.");
-CAPSTAN_LOSS(kMeanAbsoluteError, mean_absolute_error, "The mean of absolute differences.");
-CAPSTAN_LOSS(kMeanAbsolutePercentageError, mean_absolute_percentage_error,
-             "The mean of absolute differences in percent of the labels.");
-CAPSTAN_LOSS(kMeanSquaredLogarithmicError, mean_squared_logarithmic_error,
-             "The mean of squared differences of logarithms.");
-CAPSTAN_LOSS(kHinge, hinge, "The mean of max(1 - labels * predictions, 0).");
-CAPSTAN_LOSS(kSquaredHinge, squared_hinge, "The mean of max(1 - labels * predictions, 0)^2.");
-CAPSTAN_LOSS(kCategoricalHinge, categorical_hinge, "The margin between the right class and the best wrong one.");
-CAPSTAN_LOSS(kLogCosh, log_cosh, "The mean of log(cosh(predictions - labels)).");
-CAPSTAN_LOSS(kKlDivergence, kl_divergence, "The sum of labels * log(labels / predictions).");
-CAPSTAN_LOSS(kPoissonLoss, poisson_loss, "The mean of predictions - labels * log(predictions).");
-#undef CAPSTAN_LOSS
+constinit const OpDef kMeanSquaredError =
+    composite<&mean_squared_error, "labels, predictions">("mean_squared_error", "The mean of squared differences.");
+constinit const OpDef kMeanAbsoluteError =
+    composite<&mean_absolute_error, "labels, predictions">("mean_absolute_error", "The mean of absolute differences.");
+constinit const OpDef kMeanAbsolutePercentageError = composite<&mean_absolute_percentage_error, "labels, predictions">(
+    "mean_absolute_percentage_error", "The mean of absolute differences in percent of the labels.");
+constinit const OpDef kMeanSquaredLogarithmicError = composite<&mean_squared_logarithmic_error, "labels, predictions">(
+    "mean_squared_logarithmic_error", "The mean of squared differences of logarithms.");
+constinit const OpDef kHinge =
+    composite<&hinge, "labels, predictions">("hinge", "The mean of max(1 - labels * predictions, 0).");
+constinit const OpDef kSquaredHinge = composite<&squared_hinge, "labels, predictions">(
+    "squared_hinge", "The mean of max(1 - labels * predictions, 0)^2.");
+constinit const OpDef kCategoricalHinge = composite<&categorical_hinge, "labels, predictions">(
+    "categorical_hinge", "The margin between the right class and the best wrong one.");
+constinit const OpDef kLogCosh =
+    composite<&log_cosh, "labels, predictions">("log_cosh", "The mean of log(cosh(predictions - labels)).");
+constinit const OpDef kKlDivergence =
+    composite<&kl_divergence, "labels, predictions">("kl_divergence", "The sum of labels * log(labels / predictions).");
+constinit const OpDef kPoissonLoss = composite<&poisson_loss, "labels, predictions">(
+    "poisson_loss", "The mean of predictions - labels * log(predictions).");
 
 Tensor mean_absolute_percentage_error(Operand labels, Operand predictions) {
   return with_errors_of("mean_absolute_percentage_error", [&] {
@@ -144,32 +127,11 @@ Tensor poisson_loss(Operand labels, Operand predictions) {
 
 // --- Losses with attributes ---
 
-constinit const OpDef kHuber = {
-    .name = "huber",
-    .text = "The mean of squares of small errors and absolute values of large ones.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "labels, predictions",
-    .attributes = &kHuberAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(huber(inputs[0], inputs[1], static_cast<const HuberAttributes*>(attributes)->delta));
-        },
-};
+constinit const OpDef kHuber = composite<&huber, "labels, predictions, delta", 1.0>(
+    "huber", "The mean of squares of small errors and absolute values of large ones.");
 
-constinit const OpDef kCosineSimilarity = {
-    .name = "cosine_similarity",
-    .text = "Minus the cosine of the angle between labels and predictions.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "labels, predictions",
-    .attributes = &kCosineAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const int axis = static_cast<const CosineAttributes*>(attributes)->axis;
-          outputs.push_back(cosine_similarity(inputs[0], inputs[1], axis));
-        },
-};
+constinit const OpDef kCosineSimilarity = composite<&cosine_similarity, "labels, predictions, axis", -1>(
+    "cosine_similarity", "Minus the cosine of the angle between labels and predictions.");
 
 Tensor cosine_similarity(Operand labels, Operand predictions, int axis) {
   return with_errors_of("cosine_similarity", [&] {

@@ -294,12 +294,6 @@ void expand_batch_norm_gradients(std::span<const Tensor> inputs, const void* att
 constexpr OpForPrograms kTrainingForPrograms{.expand = expand_batch_norm};
 constexpr OpForPrograms kGradientsForPrograms{.expand = expand_batch_norm_gradients};
 
-void push(std::vector<Tensor>& outputs, BatchNormResult result) {
-  outputs.push_back(std::move(result.y));
-  outputs.push_back(std::move(result.mean));
-  outputs.push_back(std::move(result.variance));
-}
-
 }  // namespace
 
 constinit const OpDef kBatchNormTraining = {
@@ -352,20 +346,10 @@ BatchNormGradients batch_norm_gradients(Operand x, Operand scale, Operand mean, 
 
 // --- Images ---
 
-constinit const OpDef kFusedBatchNormTraining = {
-    .name = "fused_batch_norm_training",
-    .text = "batch_norm_training of float32 images, with the variance divided by the count - 1.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .outputs = 3,
-    .input_names = "x, scale, offset",
-    .attributes = &kEpsilonAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          push(outputs, fused_batch_norm_training(inputs[0], inputs[1], inputs[2],
-                                                  static_cast<const EpsilonAttributes*>(attributes)->epsilon));
-        },
-};
+constinit const OpDef kFusedBatchNormTraining =
+    composite<&fused_batch_norm_training, "x, scale, offset, epsilon", 1e-3>(
+        "fused_batch_norm_training",
+        "batch_norm_training of float32 images, with the variance divided by the count - 1.");
 
 constinit const OpDef kFusedBatchNormInference =
     composite<&fused_batch_norm_inference, "x, scale, offset, mean, variance, epsilon", 1e-3>(

@@ -7,6 +7,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 
 namespace capstan {
@@ -19,38 +20,10 @@ bool channels_stand_first(std::string_view data_format) {
                 "bias_add: the data format must begin with \"NC\" or end with \"C\", not \"", data_format, "\"");
   return first;
 }
-// Where the channels are, by the letters of a format.
-struct DataFormat {
-  bool first = false;
-};
-void set_field(DataFormat& field, const AttributeValue& value, std::string_view op, std::string_view name) {
-  if (value.kind == AttributeValue::Kind::kNone) return;
-  CAPSTAN_CHECK(value.kind == AttributeValue::Kind::kString, ValueError, op, ": attribute \"", name,
-                "\" must be a text, not ", value.to_string());
-  field.first = channels_stand_first(value.text);
-}
-AttributeValue get_field(const DataFormat& field) { return {field.first ? "NC..." : "N...C"}; }
-struct BiasAttributes {
-  DataFormat data_format;
-};
-constexpr AttributeType kBiasAttributes =
-    attribute_type<BiasAttributes>({field<&BiasAttributes::data_format>("data_format")});
-
 }  // namespace
 
-constinit const OpDef kBiasAdd = {
-    .name = "bias_add",
-    .text = "Adds a vector to the axis of the channels.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, bias",
-    .attributes = &kBiasAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const BiasAttributes*>(attributes);
-          outputs.push_back(bias_add(inputs[0], inputs[1], a.data_format.first ? "NC..." : "N...C"));
-        },
-};
+constinit const OpDef kBiasAdd = composite<&bias_add, "x, bias, data_format", Names{"N...C"}>(
+    "bias_add", "Adds a vector to the axis of the channels.");
 
 Tensor bias_add(Operand x, Operand bias, std::string_view data_format) try {
   const bool first = channels_stand_first(data_format);

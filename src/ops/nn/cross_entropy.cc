@@ -180,19 +180,9 @@ constinit const OpDef kSparseSoftmaxCrossEntropy = {
     .batch = batch_leading,
 };
 
-constinit const OpDef kSoftmaxCrossEntropyWithLogits = {
-    .name = "softmax_cross_entropy_with_logits",
-    .text = "The cross entropy of labels and the softmax of logits along an axis.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "labels, logits",
-    .attributes = &kSoftmaxAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const int axis = static_cast<const SoftmaxAttributes*>(attributes)->axis;
-          outputs.push_back(softmax_cross_entropy_with_logits(inputs[0], inputs[1], axis));
-        },
-};
+constinit const OpDef kSoftmaxCrossEntropyWithLogits =
+    composite<&softmax_cross_entropy_with_logits, "labels, logits, axis", -1>(
+        "softmax_cross_entropy_with_logits", "The cross entropy of labels and the softmax of logits along an axis.");
 
 constinit const OpDef kSparseSoftmaxCrossEntropyWithLogits =
     composite<&sparse_softmax_cross_entropy_with_logits, "labels, logits">(

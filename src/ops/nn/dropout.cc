@@ -18,6 +18,7 @@
 #include "src/ops/batching.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
+#include "src/ops/seed.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -27,11 +28,9 @@ namespace {
 // The seed is an unsigned number, kept as the signed one with the same bits.
 struct DropoutAttributes {
   double rate = 0.5;
-  OptionalInt seed;
+  std::int64_t seed = 0;
 };
 constexpr AttributeType kDropoutAttributes = attribute_type<DropoutAttributes>(
-    {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed")});
-constexpr AttributeType kKeyedDropoutAttributes = attribute_type<DropoutAttributes>(
     {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed", true)});
 
 void check_rate(std::string_view op, double rate) {
@@ -44,7 +43,7 @@ constinit const OpDef kKeyedDropout = {
     .name = "keyed_dropout",
     .text = "Dropout whose draw is a function of the seed and the position.",
     .flags = kLinear,
-    .attributes = &kKeyedDropoutAttributes,
+    .attributes = &kDropoutAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);
@@ -56,7 +55,7 @@ constinit const OpDef kKeyedDropout = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& a = call.attributes<DropoutAttributes>();
-          const auto seed = static_cast<std::uint64_t>(a.seed.value);
+          const auto seed = static_cast<std::uint64_t>(a.seed);
           const auto threshold = static_cast<std::uint32_t>(std::min(std::ceil(a.rate * 4294967296.0), 4294967295.0));
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             keyed_dropout<T>(seed, threshold, static_cast<T>(1 / (1 - a.rate)), outputs[0].size(),
@@ -67,33 +66,22 @@ constinit const OpDef kKeyedDropout = {
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<DropoutAttributes>();
-          cotangents[0] = keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed.value));
+          cotangents[0] = keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed));
         },
     .batch =
         [](const BatchCall& call, std::vector<Tensor>& outputs) {
           // The items have one draw, like calls of the op.
           const auto& a = call.attributes<DropoutAttributes>();
           const Tensor one = ones_like(call.input(0)(0));
-          const Tensor factors = keyed_dropout(one, a.rate, static_cast<std::uint64_t>(a.seed.value));
+          const Tensor factors = keyed_dropout(one, a.rate, static_cast<std::uint64_t>(a.seed));
           // Not the product alone: an infinite element that is dropped is 0.
           outputs = {where(equal(factors, 0), 0, call.input(0) * factors)};
           return true;
         },
 };
 
-constinit const OpDef kDropout = {
-    .name = "dropout",
-    .text = "Zeroes a fraction of the elements at random and scales the others up.",
-    .kind = OpKind::kComposite,
-    .flags = kStateful,
-    .attributes = &kDropoutAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const DropoutAttributes*>(attributes);
-          outputs.push_back(
-              dropout(inputs[0], a.rate, a.seed.has_value ? static_cast<std::uint64_t>(a.seed.value) : Seed()));
-        },
-};
+constinit const OpDef kDropout = composite<&dropout, "x, rate, seed", NoValue{}>(
+    "dropout", "Zeroes a fraction of the elements at random and scales the others up.", kStateful);
 
 constinit const OpDef kDropoutWithMask = composite<&dropout_with_mask, "x, mask, rate">(
     "dropout_with_mask", "x / (1 - rate) where the mask is true, else 0.", kTakesAnyDTypes);
@@ -103,7 +91,7 @@ Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
   return apply(kKeyedDropout, x, &attributes);
 }
 Tensor dropout(Operand x, double rate, Seed seed) try {
-  if (seed || !inside_function()) return keyed_dropout(x, rate, seed ? *seed : next_seed());
+  if (seed || !inside_function()) return keyed_dropout(x, rate, key_of(seed));
   // A key would be that of the trace for ever; a mask is an op and fresh at every call.
   check_rate("dropout", rate);
   const Tensor value = to_tensor(x);

@@ -16,31 +16,9 @@
 
 namespace capstan {
 
-namespace {
+namespace {}  // namespace
 
-struct MomentsAttributes {
-  Axes axes;
-  bool keepdims = false;
-};
-constexpr AttributeType kMomentsAttributes = attribute_type<MomentsAttributes>(
-    {field<&MomentsAttributes::axes>("axes", true), field<&MomentsAttributes::keepdims>("keepdims")});
-
-}  // namespace
-
-constinit const OpDef kMoments = {
-    .name = "moments",
-    .text = "Mean and variance over axes.",
-    .kind = OpKind::kComposite,
-    .outputs = 2,
-    .attributes = &kMomentsAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const MomentsAttributes*>(attributes);
-          Moments result = moments(inputs[0], a.axes, {.keepdims = a.keepdims});
-          outputs.push_back(std::move(result.mean));
-          outputs.push_back(std::move(result.variance));
-        },
-};
+constinit const OpDef kMoments = composite<&moments, "x, axes, keepdims">("moments", "Mean and variance over axes.");
 
 constinit const OpDef kBatchNormalization =
     composite<&batch_normalization, "x, mean, variance, offset, scale, variance_epsilon">(

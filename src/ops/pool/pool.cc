@@ -25,7 +25,7 @@ constexpr AttributeType kPoolAttributes = attribute_type<PoolAttributes>(
 
 PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize, const std::array<std::int64_t, 2>& strides,
                                const Padding& padding) {
-  return {height_width(ksize), height_width(strides), pack(padding)};
+  return {ksize, strides, pack(padding)};
 }
 
 Pool2DShape pool_shape(const Call& call) {
@@ -65,6 +65,8 @@ void infer_gather(const Call& call, OutputSpecs& outputs) {
 
 }  // namespace
 
+extern const OpDef kMaxPool2DScatter, kMaxPool2DGather, kAvgPool2DScatter;
+
 constinit const OpDef kMaxPool2D = {
     .name = "max_pool2d",
     .text = "The largest element of each window of an image.",
@@ -80,9 +82,7 @@ constinit const OpDef kMaxPool2D = {
     .saves = {.inputs = 1},
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const auto& a = call.attributes<PoolAttributes>();
-          cotangents[0] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
-                                             unpack(a.padding));
+          cotangents[0] = apply(kMaxPool2DScatter, call.input(0), call.cotangent(), call.attribute_data());
         },
     .batch = batch_examples,
     .programs = &kByExample,
@@ -107,11 +107,8 @@ constinit const OpDef kMaxPool2DScatter = {
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           // Where the maxima lie does not change by small steps of x.
-          const auto& a = call.attributes<PoolAttributes>();
-          if (call.needs(1)) {
-            cotangents[1] = max_pool2d_gather(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
-                                              unpack(a.padding));
-          }
+          if (call.needs(1))
+            cotangents[1] = apply(kMaxPool2DGather, call.input(0), call.cotangent(), call.attribute_data());
         },
     .batch = batch_examples,
     .programs = &kByExample,
@@ -134,11 +131,8 @@ constinit const OpDef kMaxPool2DGather = {
     .saves = {.inputs = 1},
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const auto& a = call.attributes<PoolAttributes>();
-          if (call.needs(1)) {
-            cotangents[1] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
-                                               unpack(a.padding));
-          }
+          if (call.needs(1))
+            cotangents[1] = apply(kMaxPool2DScatter, call.input(0), call.cotangent(), call.attribute_data());
         },
     .batch = batch_examples,
     .programs = &kByExample,
@@ -158,9 +152,7 @@ constinit const OpDef kAvgPool2D = {
         },
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const auto& a = call.attributes<PoolAttributes>();
-          cotangents[0] = avg_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
-                                             unpack(a.padding));
+          cotangents[0] = apply(kAvgPool2DScatter, call.input(0), call.cotangent(), call.attribute_data());
         },
     .batch = batch_examples,
     .programs = &kByExample,
@@ -184,10 +176,7 @@ constinit const OpDef kAvgPool2DScatter = {
     .shape_inputs = 1,
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const auto& a = call.attributes<PoolAttributes>();
-          if (call.needs(1)) {
-            cotangents[1] = avg_pool2d(call.cotangent(), to_array(a.ksize), to_array(a.strides), unpack(a.padding));
-          }
+          if (call.needs(1)) cotangents[1] = apply(kAvgPool2D, call.cotangent(), call.attribute_data());
         },
     .batch = batch_examples,
     .programs = &kByExample,

@@ -14,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/pool/pool_op.h"
@@ -27,17 +28,6 @@ namespace {
 
 using Pool2D = Tensor (*)(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
                           Padding padding);
-
-template <int R>
-struct PoolNdAttributes {
-  PerAxis<R> ksize;
-  PerAxis<R> strides;
-  PackedPadding padding;
-};
-template <int R>
-constexpr AttributeType kPoolNdAttributes = attribute_type<PoolNdAttributes<R>>(
-    {field<&PoolNdAttributes<R>::ksize>("ksize", true), field<&PoolNdAttributes<R>::strides>("strides", true),
-     field<&PoolNdAttributes<R>::padding>("padding", true)});
 
 struct ArgmaxAttributes : PoolAttributes {
   bool include_batch_in_index = false;
@@ -116,54 +106,25 @@ Tensor pool_volume(std::string_view op, Pool2D pool, Operand x, const std::array
   });
 }
 
-template <int R, class Pool>
-void compose_pool(const Pool& pool, std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) {
-  const auto& a = *static_cast<const PoolNdAttributes<R>*>(attributes);
-  if constexpr (R == 1) {
-    outputs.push_back(pool(inputs[0], a.ksize.at[0], a.strides.at[0], unpack(a.padding)));
-  } else {
-    outputs.push_back(pool(inputs[0], a.ksize.numbers(), a.strides.numbers(), unpack(a.padding)));
-  }
+// By name a length may also be written between those of batch and channels.
+template <auto kPool>
+Tensor pool_by_name(Operand x, PerAxis<1> ksize, PerAxis<1> strides, const Padding& padding) {
+  return kPool(x, ksize.at[0], strides.at[0], padding);
 }
 
 }  // namespace
 
-constinit const OpDef kMaxPool1D = {
-    .name = "max_pool1d",
-    .text = "The largest element of each window of a signal.",
-    .kind = OpKind::kComposite,
-    .attributes = &kPoolNdAttributes<1>,
-    .compose = [](std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) { compose_pool<1>(max_pool1d, inputs, attributes, outputs); },
-};
+constinit const OpDef kMaxPool1D = composite<&pool_by_name<&max_pool1d>, "x, ksize, strides, padding">(
+    "max_pool1d", "The largest element of each window of a signal.");
 
-constinit const OpDef kAvgPool1D = {
-    .name = "avg_pool1d",
-    .text = "The mean of each window of a signal; padding is not counted.",
-    .kind = OpKind::kComposite,
-    .attributes = &kPoolNdAttributes<1>,
-    .compose = [](std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) { compose_pool<1>(avg_pool1d, inputs, attributes, outputs); },
-};
+constinit const OpDef kAvgPool1D = composite<&pool_by_name<&avg_pool1d>, "x, ksize, strides, padding">(
+    "avg_pool1d", "The mean of each window of a signal; padding is not counted.");
 
-constinit const OpDef kMaxPool3D = {
-    .name = "max_pool3d",
-    .text = "The largest element of each window of a volume.",
-    .kind = OpKind::kComposite,
-    .attributes = &kPoolNdAttributes<3>,
-    .compose = [](std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) { compose_pool<3>(max_pool3d, inputs, attributes, outputs); },
-};
+constinit const OpDef kMaxPool3D = composite<&max_pool3d, "x, ksize, strides, padding">(
+    "max_pool3d", "The largest element of each window of a volume.");
 
-constinit const OpDef kAvgPool3D = {
-    .name = "avg_pool3d",
-    .text = "The mean of each window of a volume; padding is not counted.",
-    .kind = OpKind::kComposite,
-    .attributes = &kPoolNdAttributes<3>,
-    .compose = [](std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) { compose_pool<3>(avg_pool3d, inputs, attributes, outputs); },
-};
+constinit const OpDef kAvgPool3D = composite<&avg_pool3d, "x, ksize, strides, padding">(
+    "avg_pool3d", "The mean of each window of a volume; padding is not counted.");
 
 constinit const OpDef kPool = {
     .name = "pool",
@@ -216,22 +177,9 @@ constinit const OpDef kMaxPool2DPlaces = {
     .batch = batch_places,
 };
 
-constinit const OpDef kMaxPoolWithArgmax = {
-    .name = "max_pool_with_argmax",
-    .text = "The largest element of each window of an image, and where it lies.",
-    .kind = OpKind::kComposite,
-    .outputs = 2,
-    .attributes = &kArgmaxAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const ArgmaxAttributes*>(attributes);
-          MaxPoolWithArgmax result =
-              max_pool_with_argmax(inputs[0], to_array(a.ksize), to_array(a.strides), unpack(a.padding),
-                                   {.include_batch_in_index = a.include_batch_in_index});
-          outputs.push_back(std::move(result.output));
-          outputs.push_back(std::move(result.argmax));
-        },
-};
+constinit const OpDef kMaxPoolWithArgmax =
+    composite<&max_pool_with_argmax, "x, ksize, strides, padding, include_batch_in_index">(
+        "max_pool_with_argmax", "The largest element of each window of an image, and where it lies.");
 
 Tensor max_pool1d(Operand x, std::int64_t ksize, std::int64_t strides, Padding padding) try {
   return pool_signal("max_pool1d", max_pool2d, x, ksize, strides, padding);
@@ -258,8 +206,7 @@ Tensor avg_pool3d(Operand x, std::array<std::int64_t, 3> ksize, std::array<std::
 
 Tensor max_pool2d_places(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
                          Padding padding, const ArgmaxOptions& options) {
-  const ArgmaxAttributes attributes{{height_width(ksize), height_width(strides), pack(padding)},
-                                    options.include_batch_in_index};
+  const ArgmaxAttributes attributes{{ksize, strides, pack(padding)}, options.include_batch_in_index};
   return apply(kMaxPool2DPlaces, x, &attributes);
 }
 

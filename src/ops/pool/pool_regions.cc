@@ -17,10 +17,11 @@
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
 #include "src/kernels/random/random.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/pool/pool_op.h"
-#include "src/ops/pool/up_to_three.h"
+#include "src/ops/seed.h"
 
 namespace capstan {
 
@@ -165,7 +166,7 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
   const Tensor x = floating_operand(op, value);
   CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
                 arguments({{"value", x}}));
-  const std::uint64_t seed = options.seed ? *options.seed : next_seed();
+  const std::uint64_t seed = key_of(options.seed);
   Tensor sequences[2];
   for (int i = 0; i < 2; ++i) {
     const double r = ratio[static_cast<std::size_t>(i)];
@@ -183,12 +184,6 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
 }
 
 // --- Adaptive ---
-
-struct AdaptiveAttributes {
-  UpToThree output_size;
-};
-constexpr AttributeType kAdaptiveAttributes =
-    attribute_type<AdaptiveAttributes>({field<&AdaptiveAttributes::output_size>("output_size", true)});
 
 Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const std::int64_t> output_size) {
   Tensor y = floating_operand(op, x);
@@ -250,29 +245,13 @@ constinit const OpDef kFractionalAvgPool = {
         },
 };
 
-constinit const OpDef kAdaptiveMaxPool = {
-    .name = "adaptive_max_pool",
-    .text = "The largest elements of a given number of regions.",
-    .kind = OpKind::kComposite,
-    .attributes = &kAdaptiveAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              adaptive_max_pool(inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
-        },
-};
+constinit const OpDef kAdaptiveMaxPool =
+    composite<overload<Tensor(Operand, std::span<const std::int64_t>)>(&adaptive_max_pool), "x, output_size">(
+        "adaptive_max_pool", "The largest elements of a given number of regions.");
 
-constinit const OpDef kAdaptiveAveragePool = {
-    .name = "adaptive_average_pool",
-    .text = "The means of a given number of regions.",
-    .kind = OpKind::kComposite,
-    .attributes = &kAdaptiveAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(adaptive_average_pool(
-              inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
-        },
-};
+constinit const OpDef kAdaptiveAveragePool =
+    composite<overload<Tensor(Operand, std::span<const std::int64_t>)>(&adaptive_average_pool), "x, output_size">(
+        "adaptive_average_pool", "The means of a given number of regions.");
 
 FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio,
                                    const FractionalPoolOptions& options) try {

@@ -13,6 +13,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/random/random.h"
 #include "src/kernels/random/random_draws.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/random/random_common.h"
 
@@ -148,17 +149,8 @@ constinit const OpDef kRandomOrder = {
     .shape_inputs = 1,
 };
 
-constinit const OpDef kRandomShuffle = {
-    .name = "random_shuffle",
-    .text = "The rows of x in random order.",
-    .kind = OpKind::kComposite,
-    .attributes = &kOrderAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const OptionalSeed& seed = static_cast<const OrderAttributes*>(attributes)->seed;
-          outputs.push_back(random::shuffle(inputs[0], seed.has_value ? std::optional(seed.value) : std::nullopt));
-        },
-};
+constinit const OpDef kRandomShuffle =
+    composite<&random::shuffle, "x, seed", NoValue{}>("random_shuffle", "The rows of x in random order.");
 
 namespace random {
 

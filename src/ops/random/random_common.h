@@ -1,4 +1,4 @@
-// What the families of random ops share: a seed that may be missing, and stores of float64 results.
+// What the families of random ops share: stores of float64 results.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,9 @@
 #include "capstan/seed.h"
 #include "src/core/allocator.h"
 #include "src/core/attributes.h"
+#include "src/ops/seed.h"
 
 namespace capstan {
-
-// A seed of 64 bits that may be missing.
-struct OptionalSeed {
-  std::uint64_t value = 0;
-  bool has_value = false;
-
-  constexpr OptionalSeed() = default;
-  constexpr OptionalSeed(Seed seed) : value(seed.value_or(0)), has_value(seed.has_value()) {}
-  // The key of one draw.
-  std::uint64_t key() const { return has_value ? value : next_seed(); }
-};
-
-inline void set_field(OptionalSeed& field, const AttributeValue& value, std::string_view op, std::string_view name) {
-  OptionalInt seed;
-  set_field(seed, value, op, name);
-  field.has_value = seed.has_value;
-  field.value = static_cast<std::uint64_t>(seed.value);
-}
-inline AttributeValue get_field(const OptionalSeed& field) {
-  return field.has_value ? AttributeValue(static_cast<std::int64_t>(field.value)) : AttributeValue();
-}
 
 template <class T>
 void store(const Tensor& out, std::int64_t i, double value) {

@@ -18,6 +18,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/random/draws.h"
 #include "src/kernels/random/random_draws.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random/random_common.h"
@@ -155,14 +156,6 @@ OptionalSeed another(const OptionalSeed& seed) {
   return seed.has_value ? OptionalSeed(mix_key(seed.value + 0x9E3779B97F4A7C15u)) : seed;
 }
 
-Tensor draw_beta(const Lengths& shape, Operand a, Operand b, const OptionalSeed& seed) {
-  const Parameters p = parameters_of("random_beta", a, b);
-  // In float64, where gamma draws of small concentrations do not underflow.
-  const Tensor x = draw_gamma(shape, cast(p.first, float64), seed);
-  const Tensor y = draw_gamma(shape, cast(p.second, float64), another(seed));
-  return cast(x / (x + y), p.first.dtype());
-}
-
 // Evenly distributed in (0, 1], of a shape before that of the parameters.
 Tensor draw_fraction(const Lengths& shape, const Tensor& parameters, const OptionalSeed& seed, std::string_view op) {
   const Shape full = joined(op, shape, parameters.shape());
@@ -171,62 +164,16 @@ Tensor draw_fraction(const Lengths& shape, const Tensor& parameters, const Optio
   return 1.0 - u;
 }
 
-Tensor draw_exponential(const Lengths& shape, Operand rate, const OptionalSeed& seed) {
-  const Tensor r = rate.is_literal() ? to_tensor(rate, floatx()) : to_tensor(rate);
-  CAPSTAN_CHECK(is_floating(r.dtype()), DTypeError, "random_exponential: dtype ", r.dtype(), " is not supported");
-  return -log(draw_fraction(shape, r, seed, "random_exponential")) / r;
-}
-
-Tensor draw_laplace(const Lengths& shape, Operand loc, Operand scale, const OptionalSeed& seed) {
-  const Parameters p = parameters_of("random_laplace", loc, scale);
-  // The difference of two exponential draws.
-  const Tensor right = log(draw_fraction(shape, p.first, seed, "random_laplace"));
-  const Tensor left = log(draw_fraction(shape, p.first, another(seed), "random_laplace"));
-  return p.first + p.second * (left - right);
-}
-
 }  // namespace
 
-constinit const OpDef kRandomBeta = {
-    .name = "random_beta",
-    .text = "Beta distributed numbers.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kDrawAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const DrawAttributes& a = attributes_of(attributes);
-          outputs.push_back(draw_beta(a.shape, inputs[0], inputs[1], a.seed));
-        },
-};
+constinit const OpDef kRandomBeta =
+    composite<&random::beta, "shape, a, b, seed", NoValue{}>("random_beta", "Beta distributed numbers.");
 
-constinit const OpDef kRandomExponential = {
-    .name = "random_exponential",
-    .text = "Exponentially distributed numbers.",
-    .kind = OpKind::kComposite,
-    .input_names = "rate",
-    .attributes = &kDrawAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const DrawAttributes& a = attributes_of(attributes);
-          outputs.push_back(draw_exponential(a.shape, inputs[0], a.seed));
-        },
-};
+constinit const OpDef kRandomExponential = composite<&random::exponential, "shape, rate, seed", NoValue{}>(
+    "random_exponential", "Exponentially distributed numbers.");
 
-constinit const OpDef kRandomLaplace = {
-    .name = "random_laplace",
-    .text = "Numbers exponentially distributed to both sides of a place.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "loc, scale",
-    .attributes = &kDrawAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const DrawAttributes& a = attributes_of(attributes);
-          outputs.push_back(draw_laplace(a.shape, inputs[0], inputs[1], a.seed));
-        },
-};
+constinit const OpDef kRandomLaplace = composite<&random::laplace, "shape, loc, scale, seed", NoValue{}>(
+    "random_laplace", "Numbers exponentially distributed to both sides of a place.");
 
 // --- Counts ---
 
@@ -346,17 +293,30 @@ Tensor gamma(const Shape& shape, Operand alpha, Operand beta, Seed seed) try {
   rethrow_as("random::gamma");
 }
 Tensor beta(const Shape& shape, Operand a, Operand b, Seed seed) try {
-  return draw_beta(pack_lengths("random_beta", shape), a, b, seed);
+  const Lengths lengths = pack_lengths("random_beta", shape);
+  const Parameters p = parameters_of("random_beta", a, b);
+  // In float64, where gamma draws of small concentrations do not underflow.
+  const Tensor x = draw_gamma(lengths, cast(p.first, float64), seed);
+  const Tensor y = draw_gamma(lengths, cast(p.second, float64), another(seed));
+  return cast(x / (x + y), p.first.dtype());
 } catch (const Error&) {
   rethrow_as("random::beta");
 }
 Tensor exponential(const Shape& shape, Operand rate, Seed seed) try {
-  return draw_exponential(pack_lengths("random_exponential", shape), rate, seed);
+  const Lengths lengths = pack_lengths("random_exponential", shape);
+  const Tensor r = rate.is_literal() ? to_tensor(rate, floatx()) : to_tensor(rate);
+  CAPSTAN_CHECK(is_floating(r.dtype()), DTypeError, "random_exponential: dtype ", r.dtype(), " is not supported");
+  return -log(draw_fraction(lengths, r, seed, "random_exponential")) / r;
 } catch (const Error&) {
   rethrow_as("random::exponential");
 }
 Tensor laplace(const Shape& shape, Operand loc, Operand scale, Seed seed) try {
-  return draw_laplace(pack_lengths("random_laplace", shape), loc, scale, seed);
+  const Lengths lengths = pack_lengths("random_laplace", shape);
+  const Parameters p = parameters_of("random_laplace", loc, scale);
+  // The difference of two exponential draws.
+  const Tensor right = log(draw_fraction(lengths, p.first, seed, "random_laplace"));
+  const Tensor left = log(draw_fraction(lengths, p.first, another(seed), "random_laplace"));
+  return p.first + p.second * (left - right);
 } catch (const Error&) {
   rethrow_as("random::laplace");
 }

@@ -195,16 +195,8 @@ constexpr OpDef kEnsureShape = {
 constexpr OpDef kOneHotOf = composite<&one_hot_of, "indices, on_value, off_value, depth, axis", -1>(
     "one_hot_of", "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
     kNotDifferentiable);
-constexpr OpDef kRangeOf = {
-    .name = "range_of",
-    .text = "start, start + delta, ... up to a limit that is left out; the three are tensors.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .arity = 3,
-    .input_names = "start, limit, delta",
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(range_of(inputs[0], inputs[1], inputs[2])); },
-};
+constexpr OpDef kRangeOf = composite<&range_of, "start, limit, delta">(
+    "range_of", "start, start + delta, ... up to a limit that is left out; the three are tensors.", kNotDifferentiable);
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/array/array.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
@@ -19,12 +20,6 @@
 namespace capstan {
 
 namespace {
-
-struct PartitionAttributes {
-  std::int64_t num_partitions = 1;
-};
-constexpr AttributeType kPartitionAttributes =
-    attribute_type<PartitionAttributes>({field<&PartitionAttributes::num_partitions>("num_partitions", true)});
 
 // x with its first `leading` axes as one.
 Tensor merge_leading(const Tensor& x, int leading) {
@@ -66,20 +61,8 @@ Tensor stitch_places(const std::vector<Tensor>& indices) {
 
 }  // namespace
 
-constinit const OpDef kDynamicPartition = {
-    .name = "dynamic_partition",
-    .text = "The rows of each part, by the number of the part that each row belongs to.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .outputs = kVariadic,
-    .input_names = "x, partitions",
-    .attributes = &kPartitionAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs =
-              dynamic_partition(inputs[0], inputs[1], static_cast<const PartitionAttributes*>(data)->num_partitions);
-        },
-};
+constinit const OpDef kDynamicPartition = composite<&dynamic_partition, "x, partitions, num_partitions">(
+    "dynamic_partition", "The rows of each part, by the number of the part that each row belongs to.");
 constinit const OpDef kDynamicStitch = {
     .name = "dynamic_stitch",
     .text = "Rows put in the places that their indices name; the last one wins. Takes all indices, then all data.",

@@ -24,6 +24,7 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
@@ -245,15 +246,6 @@ bool batch_segments(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- The ops ---
 
-template <Tensor (*kFunction)(Operand, Operand, std::int64_t)>
-void compose_unsorted(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  outputs.push_back(kFunction(inputs[0], inputs[1], static_cast<const SegmentAttributes*>(attributes)->num_segments));
-}
-template <Tensor (*kFunction)(Operand, Operand)>
-void compose_sorted(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(kFunction(inputs[0], inputs[1]));
-}
-
 template <class Step>
 constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves saves, Vjp vjp) {
   return {.name = name,
@@ -268,23 +260,6 @@ constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves 
           .vjp = vjp,
           .batch = batch_segments};
 }
-constexpr OpDef unsorted_composite(std::string_view name, std::string_view text, Compose compose) {
-  return {.name = name,
-          .text = text,
-          .kind = OpKind::kComposite,
-          .arity = 2,
-          .input_names = "x, segment_ids",
-          .attributes = &kSegmentAttributes,
-          .compose = compose};
-}
-constexpr OpDef sorted_op(std::string_view name, std::string_view text, Compose compose) {
-  return {.name = name,
-          .text = text,
-          .kind = OpKind::kComposite,
-          .arity = 2,
-          .input_names = "x, segment_ids",
-          .compose = compose};
-}
 
 constexpr OpDef kUnsortedSegmentSum =
     unsorted_op<SumStep>("unsorted_segment_sum", "Sums of the rows with the same id; negative ids are dropped.",
@@ -298,24 +273,20 @@ constexpr OpDef kUnsortedSegmentMax = unsorted_op<MaximumStep>(
 constexpr OpDef kUnsortedSegmentMin = unsorted_op<MinimumStep>(
     "unsorted_segment_min", "The smallest elements of the rows with the same id; negative ids are dropped.",
     {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp);
-constexpr OpDef kUnsortedSegmentMean =
-    unsorted_composite("unsorted_segment_mean", "Means of the rows with the same id; segments without rows are 0.",
-                       compose_unsorted<unsorted_segment_mean>);
-constexpr OpDef kUnsortedSegmentSqrtN = unsorted_composite(
-    "unsorted_segment_sqrt_n", "Sums of the rows with the same id, divided by the square root of their number.",
-    compose_unsorted<unsorted_segment_sqrt_n>);
+constexpr OpDef kUnsortedSegmentMean = composite<&unsorted_segment_mean, "x, segment_ids, num_segments">(
+    "unsorted_segment_mean", "Means of the rows with the same id; segments without rows are 0.");
+constexpr OpDef kUnsortedSegmentSqrtN = composite<&unsorted_segment_sqrt_n, "x, segment_ids, num_segments">(
+    "unsorted_segment_sqrt_n", "Sums of the rows with the same id, divided by the square root of their number.");
 constexpr OpDef kSegmentSum =
-    sorted_op("segment_sum", "Sums of the rows with the same id; ids never go down.", compose_sorted<segment_sum>);
-constexpr OpDef kSegmentMean =
-    sorted_op("segment_mean", "Means of the rows with the same id; ids never go down.", compose_sorted<segment_mean>);
-constexpr OpDef kSegmentProd = sorted_op("segment_prod", "Products of the rows with the same id; ids never go down.",
-                                         compose_sorted<segment_prod>);
-constexpr OpDef kSegmentMax =
-    sorted_op("segment_max", "The largest elements of the rows with the same id; ids never go down.",
-              compose_sorted<segment_max>);
-constexpr OpDef kSegmentMin =
-    sorted_op("segment_min", "The smallest elements of the rows with the same id; ids never go down.",
-              compose_sorted<segment_min>);
+    composite<&segment_sum, "x, segment_ids">("segment_sum", "Sums of the rows with the same id; ids never go down.");
+constexpr OpDef kSegmentMean = composite<&segment_mean, "x, segment_ids">(
+    "segment_mean", "Means of the rows with the same id; ids never go down.");
+constexpr OpDef kSegmentProd = composite<&segment_prod, "x, segment_ids">(
+    "segment_prod", "Products of the rows with the same id; ids never go down.");
+constexpr OpDef kSegmentMax = composite<&segment_max, "x, segment_ids">(
+    "segment_max", "The largest elements of the rows with the same id; ids never go down.");
+constexpr OpDef kSegmentMin = composite<&segment_min, "x, segment_ids">(
+    "segment_min", "The smallest elements of the rows with the same id; ids never go down.");
 
 Tensor apply_unsorted(const OpDef& op, Operand x, Operand ids, std::int64_t num_segments) {
   const SegmentAttributes attributes{num_segments};

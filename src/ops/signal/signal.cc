@@ -41,18 +41,6 @@ Tensor shift(std::string_view op, const Tensor& x, const Axes& axes, bool back) 
 
 // --- frame, overlap_and_add ---
 
-struct FrameAttributes {
-  std::int64_t frame_length = 0;
-  std::int64_t frame_step = 0;
-  bool pad_end = false;
-  double pad_value = 0;
-  Axis axis = -1;
-};
-constexpr AttributeType kFrameAttributes = attribute_type<FrameAttributes>(
-    {field<&FrameAttributes::frame_length>("frame_length", true),
-     field<&FrameAttributes::frame_step>("frame_step", true), field<&FrameAttributes::pad_end>("pad_end"),
-     field<&FrameAttributes::pad_value>("pad_value"), field<&FrameAttributes::axis>("axis")});
-
 // A length or a step of frames. No axis is longer than this, so larger ones mean nothing and would overflow.
 void check_length(std::string_view op, const char* what, std::int64_t value) {
   CAPSTAN_CHECK(value >= 1 && value <= kMaxLength, ValueError, op, ": ", what, " must be from 1 to ", kMaxLength,
@@ -97,15 +85,6 @@ Tensor cut_frames(std::string_view op, const Tensor& signal, std::int64_t length
 
 // --- Windows ---
 
-struct WindowAttributes {
-  std::int64_t window_length = 0;
-  bool periodic = true;
-  DType dtype = DType::kFloat32;
-};
-constexpr AttributeType kWindowAttributes = attribute_type<WindowAttributes>(
-    {field<&WindowAttributes::window_length>("window_length", true), field<&WindowAttributes::periodic>("periodic"),
-     field<&WindowAttributes::dtype>("dtype")});
-
 // a - b cos(2 pi k / n), and 1 for a single point.
 double window_element(double a, double b, std::int64_t length, bool periodic, std::int64_t k) {
   if (length == 1) return 1;
@@ -131,6 +110,16 @@ WindowFunction window_of(std::string_view op, std::string_view name) {
   return name == "none" ? nullptr : name == "hamming_window" ? &hamming_window : &hann_window;
 }
 
+}  // namespace
+
+template <>
+struct AttributeOf<WindowFunction> {
+  using Type = Text;
+  static WindowFunction give(const Text& attribute) { return window_of("stft", attribute.view()); }
+};
+
+namespace {
+
 struct StftAttributes {
   std::int64_t frame_length = 0;
   std::int64_t frame_step = 0;
@@ -142,10 +131,6 @@ struct StftAttributes {
     return fft_length.has_value ? std::optional<std::int64_t>(fft_length.value) : std::nullopt;
   }
 };
-constexpr AttributeType kStftAttributes = attribute_type<StftAttributes>(
-    {field<&StftAttributes::frame_length>("frame_length", true), field<&StftAttributes::frame_step>("frame_step", true),
-     field<&StftAttributes::fft_length>("fft_length"), field<&StftAttributes::window_fn>("window_fn"),
-     field<&StftAttributes::pad_end>("pad_end")});
 constexpr AttributeType kInverseStftAttributes = attribute_type<StftAttributes>(
     {field<&StftAttributes::frame_length>("frame_length", true), field<&StftAttributes::frame_step>("frame_step", true),
      field<&StftAttributes::fft_length>("fft_length"), field<&StftAttributes::window_fn>("window_fn")});
@@ -159,61 +144,17 @@ std::int64_t enclosing_power_of_two(std::int64_t n) {
 constinit const OpDef kFftshift =
     composite<&fftshift, "x, axes", NoValue{}>("fftshift", "Moves the element of frequency 0 to the middle.");
 constinit const OpDef kIfftshift = composite<&ifftshift, "x, axes", NoValue{}>("ifftshift", "The inverse of fftshift.");
-constinit const OpDef kFrame = {
-    .name = "frame",
-    .text = "Pieces of a signal, which may overlap.",
-    .kind = OpKind::kComposite,
-    .input_names = "signal",
-    .attributes = &kFrameAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const FrameAttributes*>(attributes);
-          outputs.push_back(frame(inputs[0], a.frame_length, a.frame_step, {a.pad_end, a.pad_value, a.axis}));
-        },
-};
+constinit const OpDef kFrame = composite<&frame, "signal, frame_length, frame_step, pad_end, pad_value, axis">(
+    "frame", "Pieces of a signal, which may overlap.");
 constinit const OpDef kOverlapAndAdd =
     composite<&overlap_and_add, "signal, frame_step">("overlap_and_add", "Frames set one step apart and added.");
-constinit const OpDef kHannWindow = {
-    .name = "hann_window",
-    .text = "A raised cosine from 0 to 1 and back.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .arity = 0,
-    .input_names = "",
-    .attributes = &kWindowAttributes,
-    .compose =
-        [](std::span<const Operand>, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const WindowAttributes*>(attributes);
-          outputs.push_back(hann_window(a.window_length, a.periodic, a.dtype));
-        },
-};
-constinit const OpDef kHammingWindow = {
-    .name = "hamming_window",
-    .text = "A raised cosine from 0.08 to 1 and back.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .arity = 0,
-    .input_names = "",
-    .attributes = &kWindowAttributes,
-    .compose =
-        [](std::span<const Operand>, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const WindowAttributes*>(attributes);
-          outputs.push_back(hamming_window(a.window_length, a.periodic, a.dtype));
-        },
-};
-constinit const OpDef kStft = {
-    .name = "stft",
-    .text = "The short-time Fourier transform of real signals.",
-    .kind = OpKind::kComposite,
-    .input_names = "signals",
-    .attributes = &kStftAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const StftAttributes*>(attributes);
-          outputs.push_back(stft(inputs[0], a.frame_length, a.frame_step,
-                                 {a.length(), window_of("stft", a.window_fn.view()), a.pad_end}));
-        },
-};
+constinit const OpDef kHannWindow = composite<&hann_window, "window_length, periodic, dtype", true, DType::kFloat32>(
+    "hann_window", "A raised cosine from 0 to 1 and back.", kNotDifferentiable);
+constinit const OpDef kHammingWindow =
+    composite<&hamming_window, "window_length, periodic, dtype", true, DType::kFloat32>(
+        "hamming_window", "A raised cosine from 0.08 to 1 and back.", kNotDifferentiable);
+constinit const OpDef kStft = composite<&stft, "signals, frame_length, frame_step, fft_length, window_fn, pad_end">(
+    "stft", "The short-time Fourier transform of real signals.");
 constinit const OpDef kInverseStft = {
     .name = "inverse_stft",
     .text = "Signals from short-time Fourier transforms.",

@@ -11,33 +11,13 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/axes.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/floating.h"
 
 namespace capstan {
 
 namespace {
-
-struct PercentileAttributes {
-  Axes axis;
-  Text interpolation;
-  bool keepdims = false;
-};
-constexpr AttributeType kPercentileAttributes = attribute_type<PercentileAttributes>(
-    {field<&PercentileAttributes::axis>("axis"), field<&PercentileAttributes::interpolation>("interpolation"),
-     field<&PercentileAttributes::keepdims>("keepdims")});
-
-struct QuantilesAttributes {
-  std::int64_t num_quantiles = 1;
-  Axes axis;
-  Text interpolation;
-  bool keepdims = false;
-};
-constexpr AttributeType kQuantilesAttributes = attribute_type<QuantilesAttributes>(
-    {field<&QuantilesAttributes::num_quantiles>("num_quantiles", true), field<&QuantilesAttributes::axis>("axis"),
-     field<&QuantilesAttributes::interpolation>("interpolation"), field<&QuantilesAttributes::keepdims>("keepdims")});
-
-std::string_view interpolation_of(const Text& text) { return text.text == nullptr ? "nearest" : text.view(); }
 
 // x as sorted rows over the axes, and the shape of what remains.
 struct SortedRows {
@@ -97,32 +77,12 @@ Tensor percentile_of(std::string_view op, const Tensor& x, const Tensor& q, cons
 
 }  // namespace
 
-constinit const OpDef kPercentile = {
-    .name = "percentile",
-    .text = "The values below which a percentage of the elements over axes lie.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, q",
-    .attributes = &kPercentileAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const PercentileAttributes*>(data);
-          outputs.push_back(
-              percentile(inputs[0], inputs[1], a.axis, interpolation_of(a.interpolation), {.keepdims = a.keepdims}));
-        },
-};
-constinit const OpDef kQuantiles = {
-    .name = "quantiles",
-    .text = "The values that cut the elements over axes into parts of equal count.",
-    .kind = OpKind::kComposite,
-    .attributes = &kQuantilesAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const QuantilesAttributes*>(data);
-          outputs.push_back(quantiles(inputs[0], a.num_quantiles, a.axis, interpolation_of(a.interpolation),
-                                      {.keepdims = a.keepdims}));
-        },
-};
+constinit const OpDef kPercentile =
+    composite<&percentile, "x, q, axis, interpolation, keepdims", NoValue{}, Names{"nearest"}>(
+        "percentile", "The values below which a percentage of the elements over axes lie.");
+constinit const OpDef kQuantiles =
+    composite<&quantiles, "x, num_quantiles, axis, interpolation, keepdims", NoValue{}, Names{"nearest"}>(
+        "quantiles", "The values that cut the elements over axes into parts of equal count.");
 
 Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolation, const KeepdimsOptions& options) try {
   const Tensor value = floating_operand("percentile", x);
