@@ -15,7 +15,7 @@ if(alone_sources)
   target_compile_features(headers_alone PRIVATE cxx_std_20)
   # Stricter than our own settings, for headers are compiled with the flags of whoever includes them.
   target_compile_options(headers_alone PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-    -Wold-style-cast -Werror)
+    -Wold-style-cast -Werror -O0)
   target_include_directories(headers_alone PRIVATE ${PROJECT_SOURCE_DIR}/include)
 endif()
 
