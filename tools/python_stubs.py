@@ -204,7 +204,8 @@ MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path 
     *(f"keras.datasets.{name}" for name in ("mnist", "fashion_mnist", "cifar10", "cifar100", "imdb", "reuters")),
     "keras.applications", *(f"keras.applications.{name}" for name in (
         "resnet", "resnet50", "resnet_v2", "vgg16", "mobilenet_v2", "efficientnet", "densenet", "xception")),
-    "keras.random", "keras.backend", "keras.ops", "keras.ops.numpy", "keras.ops.nn", "keras.ops.linalg", "keras.ops.image",
+    "keras.random", "keras.backend", "keras.config", "keras.mixed_precision", "keras.ops", "keras.ops.numpy",
+    "keras.ops.nn", "keras.ops.linalg", "keras.ops.image",
     "train", "files", "dtypes", "summary")}
 # Where each class has its stub: the first module above that has it under its own name.
 CLASSES = {}

@@ -17,6 +17,8 @@ namespace capstan {
 ///     layers::Dense(64, {.dtype = "mixed_bfloat16"});
 class CAPSTAN_EXPORT DTypePolicy {
  public:
+  /// That of layers that are given none: dtype_policy().
+  DTypePolicy();
   DTypePolicy(DType dtype);
   DTypePolicy(const char* name) : DTypePolicy(std::string_view(name)) {}
   DTypePolicy(const std::string& name) : DTypePolicy(std::string_view(name)) {}
@@ -30,9 +32,24 @@ class CAPSTAN_EXPORT DTypePolicy {
   DType variable_dtype() const { return variable_; }
 
  private:
+  friend CAPSTAN_EXPORT DTypePolicy dtype_policy();
+  friend CAPSTAN_EXPORT void set_dtype_policy(const DTypePolicy& policy);
   DType compute_ = DType::kFloat32;
   DType variable_ = DType::kFloat32;
 };
+
+/// The policy of layers that are given none: that of floatx() until set_dtype_policy() changes it, for the whole
+/// process.
+///
+///     dtype_policy().name();  // "float32"
+CAPSTAN_EXPORT DTypePolicy dtype_policy();
+/// Changes dtype_policy(), as keras.config.set_dtype_policy and keras.mixed_precision.set_global_policy do; layers that
+/// exist keep theirs. From then on floatx() has no part in it.
+///
+///     set_dtype_policy("mixed_bfloat16");
+///     layers::Dense(2).compute_dtype();  // bfloat16
+///     set_dtype_policy("float32");
+CAPSTAN_EXPORT void set_dtype_policy(const DTypePolicy& policy);
 
 /// A policy in configurations: a name, or as Keras writes it: {"module": "keras", "class_name": "DTypePolicy",
 /// "config":

@@ -122,9 +122,9 @@ struct LayerOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  /// The dtype of weights and results; a floating input of another dtype is converted. "mixed_bfloat16" computes in
-  /// bfloat16 with weights in float32.
-  DTypePolicy dtype = floatx();
+  /// The dtype of weights and results, dtype_policy() unless given; a floating input of another dtype is converted.
+  /// "mixed_bfloat16" computes in bfloat16 with weights in float32.
+  DTypePolicy dtype = {};
 };
 
 /// Options of Layer::add_weight.
@@ -420,7 +420,7 @@ class LayerBodyOf<Result(Inputs)> : public LayerBase {
 ///       std::string name = {};
 ///       InputShape input_shape = {};
 ///       bool trainable = true;
-///       DTypePolicy dtype = floatx();
+///       DTypePolicy dtype = {};
 ///       static std::span<const OptionField> fields() {
 ///         static constexpr auto all = with_layer_options<ScaleOptions>({option<&ScaleOptions::factor>("factor")});
 ///         return all;

@@ -34,6 +34,7 @@ from ._modules import (bitwise, config, debugging, dtypes, errors, image, linalg
 tensor_diag, tensor_diag_part = _ops.OPS["tensor_diag"], _ops.OPS["tensor_diag_part"]
 newaxis = None
 Assert = debugging.Assert
+eig, eigvals, matrix_square_root = linalg.eig, linalg.eigvals, linalg.sqrtm
 assert_equal, assert_less, assert_greater = (debugging.assert_equal, debugging.assert_less, debugging.assert_greater)
 __version__ = "0.1.0"
 version = type("version", (), {"VERSION": "2.21.0 (capstan 0.1.0)", "__doc__": "The version of TensorFlow that is meant."})
@@ -46,6 +47,11 @@ def executing_eagerly():
 
 def init_scope():
     """A context in which ops run as they stand; nothing needs one here."""
+    return _contextlib.nullcontext()
+
+
+def control_dependencies(control_inputs):
+    """A context in which ops run after others, as they do in any case: in the order in which they are written."""
     return _contextlib.nullcontext()
 
 

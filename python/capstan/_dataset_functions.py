@@ -24,16 +24,16 @@ class Traced:
         from ._control import function as traced
         self._where, self._function, self._traced = where, function, traced(function, reduce_retracing=True)
 
-    def __call__(self, element):
-        if self._traced is not None and all(isinstance(leaf, _core.Tensor) for leaf in nest.flatten(element)):
+    def __call__(self, *arguments):
+        if self._traced is not None and all(isinstance(leaf, _core.Tensor) for leaf in nest.flatten(arguments)):
             try:
-                return call(self._traced, element)
+                return self._traced(*arguments)
             except _core.TraceError as error:
                 self._traced = None
                 name = getattr(self._function, "__name__", type(self._function).__name__)
                 warnings.warn(f"{self._where}: {name} is called for each element, since it cannot be traced: {error}",
                               stacklevel=2)
-        return call(self._function, element)
+        return self._function(*arguments)
 
 
 def _generated(make, count=-2):
@@ -162,7 +162,8 @@ def _shapes(shapes, element):
 
 def take_while(self, predicate, name=None):
     """The elements before the first one of which a function is false."""
-    return _generated(lambda: itertools.takewhile(lambda e: bool(call(predicate, e)), self))
+    traced = Traced("take_while", predicate)
+    return _generated(lambda: itertools.takewhile(lambda e: bool(call(traced, e)), self))
 
 
 def unique(self, name=None):
@@ -179,10 +180,12 @@ def unique(self, name=None):
 
 def scan(self, initial_state, scan_func, name=None):
     """What a function makes of a state and each element: it gives the next state and an element."""
+    traced = Traced("scan", scan_func)
+
     def items():
         state = nest.map_structure(convert_to_tensor, initial_state)
         for element in self:
-            state, result = scan_func(state, element)
+            state, result = traced(state, element)
             yield nest.map_structure(convert_to_tensor, result)
     return _generated(items, self._node.cardinality)
 
@@ -208,14 +211,19 @@ def group_by_window(self, key_func, reduce_func, window_size=None, window_size_f
     """Elements of one key together: what `reduce_func(key, dataset)` makes of each `window_size` of them."""
     if (window_size is None) == (window_size_func is None):
         raise ValueError("group_by_window: one of window_size and window_size_func must be given")
+    traced = Traced("group_by_window", key_func)
+    return _grouped(self, lambda element: int(call(traced, element)), reduce_func,
+                    (lambda key: window_size) if window_size_func is None else window_size_func)
 
+
+def _grouped(dataset, key_of, reduce_func, size_of):
     def items():
         groups = {}
-        for element in self:
-            key = int(call(key_func, element))
+        for element in dataset:
+            key = key_of(element)
             group = groups.setdefault(key, [])
             group.append(element)
-            if len(group) >= int(window_size if window_size_func is None else window_size_func(key)):
+            if len(group) >= int(size_of(key)):
                 yield from _reduced(reduce_func, key, groups.pop(key))
         for key, group in sorted(groups.items()):  # as TensorFlow does
             yield from _reduced(reduce_func, key, group)
@@ -327,8 +335,10 @@ def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, buck
         raise ValueError(f"bucket_by_sequence_length: {len(boundaries)} boundaries need {len(boundaries) + 1} batch "
                          f"sizes, not {len(sizes)}")
 
-    def bucket_of(*element):
-        return bisect.bisect_right(boundaries, int(element_length_func(*element)))
+    traced = Traced("bucket_by_sequence_length", element_length_func)
+
+    def bucket_of(element):
+        return bisect.bisect_right(boundaries, int(call(traced, element)))
 
     def batch_of(bucket, group):
         bucket = int(bucket)
@@ -346,7 +356,7 @@ def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, buck
             shapes = nest.pack_sequence_as(element, [
                 _core.TensorShape([longest if n in (None, -1) else n for n in shape]) for shape in shapes])
         return group.padded_batch(sizes[bucket], shapes, padding_values, drop_remainder)
-    return group_by_window(self, bucket_of, batch_of, window_size_func=lambda bucket: sizes[int(bucket)])
+    return _grouped(self, bucket_of, batch_of, lambda bucket: sizes[bucket])
 
 
 METHODS = (flat_map, interleave, window, padded_batch, take_while, unique, scan, rebatch, group_by_window,

@@ -140,9 +140,10 @@ class Dataset:
 
     def reduce(self, initial_state, reduce_func, name=None):
         """What a function makes of a state and the elements, one after the other."""
+        traced = _dataset_functions.Traced("reduce", reduce_func)
         state = nest.map_structure(convert_to_tensor, initial_state)
         for element in self:
-            state = reduce_func(state, element)
+            state = traced(state, element)
         return state
 
     def enumerate(self, start=0, name=None):
@@ -155,9 +156,8 @@ class Dataset:
 
     def _calling(self, where, function):
         traced = _dataset_functions.Traced(where, function)
-        if self._node.is_structure:
-            return traced
-        return lambda parts: traced(nest.pack_sequence_as(self._form, parts))
+        form, is_structure = self._form, self._node.is_structure
+        return lambda parts: _dataset_functions.call(traced, parts if is_structure else nest.pack_sequence_as(form, parts))
 
     # --- elements ---
 

@@ -201,7 +201,7 @@ struct Composite<kFunction, kNames, kDefaults...> {
   static constexpr auto kDefault = default_of<kIndex>();
   template <std::size_t kIndex>
   static constexpr bool has_default() {
-    return !std::is_same_v<decltype(default_of<kIndex>()), NoValue>;
+    return !std::is_same_v<std::remove_cv_t<decltype(kDefault<kIndex>)>, NoValue>;
   }
   template <std::size_t kIndex>
   static constexpr bool kIsText = std::is_same_v<Parameter<kIndex>, std::string_view>;
@@ -230,7 +230,7 @@ struct Composite<kFunction, kNames, kDefaults...> {
         return Pack<Field<name + kField, F>...>();
       }(std::type_identity<decltype(fields_of<kFields>(std::declval<T&>()))>(), std::make_index_sequence<kFields>());
     } else if constexpr (kIsAxis<name, T> && has_default<kIndex>()) {
-      return Pack<AxisOr<default_of<kIndex>()>>();
+      return Pack<AxisOr<kDefault<kIndex>>>();
     } else {
       return Pack<Field<name, T>>();
     }
@@ -252,7 +252,7 @@ struct Composite<kFunction, kNames, kDefaults...> {
           member = AttributeOf<std::remove_cvref_t<decltype(field)>>::keep(field);
       });
     } else if constexpr (has_default<kIndex>()) {
-      if constexpr (!kIsText<kIndex>) member_of<start_of(kIndex)>(values) = default_of<kIndex>();
+      if constexpr (!kIsText<kIndex>) member_of<start_of(kIndex)>(values) = kDefault<kIndex>;
     }
   }
   static void construct(void* attributes) {
@@ -310,9 +310,9 @@ struct Composite<kFunction, kNames, kDefaults...> {
     constexpr auto member = [](Values & values) -> auto& { return member_of<kAttribute>(values); };
     const AttributeField field = {kNames.part(name, name + 1), is_required(kIndex), offset_of<Values>(member),
                                   &field_type<std::remove_reference_t<decltype(member(std::declval<Values&>()))>>};
-    if constexpr (std::is_same_v<decltype(default_of<kIndex>()), double>) {
+    if constexpr (std::is_same_v<decltype(kDefault<kIndex>), const double>) {
       // What no number stands for cannot be written as one everywhere.
-      if (default_of<kIndex>() == std::numeric_limits<double>::infinity()) return field.with_type(kNumberOrDefault);
+      if (kDefault<kIndex> == std::numeric_limits<double>::infinity()) return field.with_type(kNumberOrDefault);
     }
     return field;
   }

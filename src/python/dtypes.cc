@@ -1,4 +1,5 @@
 // Dtypes: objects of Python, made by capstan/_dtypes.py, one for each.
+#include "capstan/dtype_policy.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -31,6 +32,12 @@ void add_dtypes(nb::module_& m) {
   m.attr("dtype_names") = names;
   m.def("floatx", [] { return floatx(); });
   m.def("set_floatx", [](DType dtype) { set_floatx(dtype); });
+  m.def("dtype_policy", [] { return dtype_policy().name(); });
+  m.def("set_dtype_policy", [](const std::string& name) { set_dtype_policy(name); });
+  m.def("dtypes_of_policy", [](const std::string& name) {
+    const DTypePolicy policy(name);
+    return std::pair(policy.compute_dtype(), policy.variable_dtype());
+  });
 }
 
 }  // namespace capstan::python

@@ -37,7 +37,7 @@ class PythonBody : public Base {
   PythonBody(const ClassInfo& info, const std::string& name, bool trainable, const std::string& dtype)
       : Base(info.name.data(), LayerOptions{.name = name,
                                             .trainable = trainable,
-                                            .dtype = dtype.empty() ? DTypePolicy(floatx()) : DTypePolicy(dtype)}),
+                                            .dtype = dtype.empty() ? DTypePolicy() : DTypePolicy(dtype)}),
         info_(info) {}
 
   const ClassInfo& class_info() const override { return info_; }
@@ -434,6 +434,9 @@ void add_layers(nb::module_& m) {
   });
   m.def("add_to_sequential", [](const LayerHandle& model, const LayerHandle& layer) {
     static_cast<const Sequential&>(static_cast<const Layer&>(model.layer)).add(layer.layer);
+  });
+  m.def("pop_of_sequential", [](const LayerHandle& model) {
+    return LayerHandle{static_cast<const Sequential&>(static_cast<const Layer&>(model.layer)).pop()};
   });
   m.def("make_functional", [](nb::handle inputs, nb::handle outputs, const std::string& name) {
     return LayerHandle{Model(to_nest(inputs.ptr()), to_nest(outputs.ptr()), name)};

@@ -139,6 +139,13 @@ std::vector<std::pair<std::string, Metric>> ModelPart::Compiled::named_metrics()
   return all;
 }
 
+void ModelPart::Compiled::forget_traces() {
+  outputs.clear();
+  train.reset();
+  test.reset();
+  predict.reset();
+}
+
 StepLogs ModelPart::Compiled::results() const {
   StepLogs logs;
   if (is_compiled) logs["loss"] = loss.result();

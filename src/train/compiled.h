@@ -43,6 +43,8 @@ struct ModelPart::Compiled {
   std::optional<Function<Step>> train, test;
   std::optional<Function<Predict>> predict;
 
+  // What follows from the layers as they were.
+  void forget_traces();
   // Whether there is a loss or a metric of outputs. Without them a model with a step of its own may be trained on data
   // that its call does not take, as a GAN is.
   bool compares_outputs() const;

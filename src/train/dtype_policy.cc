@@ -1,10 +1,38 @@
 // Dtype policies.
 #include "capstan/dtype_policy.h"
 
+#include <atomic>
+#include <cstdint>
+
 #include "capstan/fields.h"
 #include "src/core/check.h"
 
 namespace capstan {
+
+namespace {
+
+// Both dtypes in one number, or none if nothing was set.
+constexpr std::uint32_t kNone = UINT32_MAX;
+std::atomic<std::uint32_t> default_policy{kNone};
+
+}  // namespace
+
+DTypePolicy::DTypePolicy() : DTypePolicy(dtype_policy()) {}
+
+DTypePolicy dtype_policy() {
+  const std::uint32_t set = default_policy.load(std::memory_order_relaxed);
+  DTypePolicy policy = floatx();
+  if (set != kNone) {
+    policy.compute_ = static_cast<DType>(set >> 8);
+    policy.variable_ = static_cast<DType>(set & 0xFF);
+  }
+  return policy;
+}
+
+void set_dtype_policy(const DTypePolicy& policy) {
+  const auto number = [](DType dtype) { return static_cast<std::uint32_t>(dtype); };
+  default_policy.store(number(policy.compute_) << 8 | number(policy.variable_), std::memory_order_relaxed);
+}
 
 DTypePolicy::DTypePolicy(DType dtype) : compute_(dtype), variable_(dtype) {
   CAPSTAN_CHECK(is_floating(dtype), DTypeError, "layer: the dtype of a layer must be floating, not ", dtype);

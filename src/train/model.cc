@@ -63,10 +63,7 @@ void Model::compile(const CompileOptions& options) const {
   if (!merged.optimizer) merged.optimizer = optimizers::RMSprop();
   compiled.options = std::move(merged);
   compiled.is_compiled = true;
-  compiled.outputs.clear();
-  compiled.train.reset();
-  compiled.test.reset();
-  compiled.predict.reset();
+  compiled.forget_traces();
 }
 
 const Optimizer& ModelPart::optimizer() const {

@@ -8,6 +8,7 @@
 #include "src/train/layer_state.h"
 #include "src/train/model_config.h"
 #include "src/train/remembered_lookup.h"
+#include "src/train/trainer.h"
 
 namespace capstan {
 
@@ -68,10 +69,29 @@ bool contains(const Layer& layer, const LayerState& part) {
                                         [&](const Layer& sublayer) { return contains(sublayer, part); });
 }
 
-void add_all(const Sequential& model, std::span<const Layer> layers) {
-  for (const Layer& layer : layers) model.add(layer);
+void build_if_known(const Sequential& model) {
   const InputShape& input = detail::sequential_input(LayerState::of(model));
   if (input.is_given()) model.build(with_batch(input));
+}
+
+void add_all(const Sequential& model, std::span<const Layer> layers) {
+  for (const Layer& layer : layers) model.add(layer);
+  build_if_known(model);
+}
+
+void remove_last(LayerState& state) {
+  state.members.erase(LayerState::of(state.sublayers.back()).id);
+  state.sublayers.pop_back();
+  --state.placed;
+}
+
+// What was known of the model with other layers.
+void layers_changed(const Sequential& model) {
+  LayerState& state = LayerState::of(model);
+  state.is_built = false;
+  state.output_shapes.clear();
+  Trainer::state(model).forget_traces();
+  detail::structure_changed();
 }
 
 }  // namespace
@@ -99,9 +119,9 @@ Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name
 
 void Sequential::add(const Layer& layer) const {
   LayerState& state = LayerState::of(*this);
-  CAPSTAN_CHECK(!is_built(), ValueError, "sequential: ", layer.name(), " cannot be added to ", name(),
-                ", which is built");
   if (layer.type_name() == "InputLayer" && state.sublayers.empty()) {
+    CAPSTAN_CHECK(!state.input_shape.is_given(), ValueError, "sequential: ", name(), " has an input of shape ",
+                  state.input_shape.shape(), " already");
     state.input_shape = LayerState::of(layer).input_shape;
     return;
   }
@@ -111,10 +131,32 @@ void Sequential::add(const Layer& layer) const {
     CAPSTAN_CHECK(known.name() != layer.name(), ValueError, "sequential: ", name(), " has a layer with the name \"",
                   layer.name(), "\" already");
   }
+  const bool was_built = is_built();
   state.sublayers.push_back(layer);
   ++state.placed;
   LayerState::of(layer).latest_parent = state.id;
-  detail::structure_changed();
+  layers_changed(*this);
+  if (!was_built) return;
+  try {
+    build_if_known(*this);
+  } catch (...) {
+    remove_last(state);
+    layers_changed(*this);
+    state.is_built = true;
+    throw;
+  }
+}
+
+Layer Sequential::pop() const {
+  LayerState& state = LayerState::of(*this);
+  CAPSTAN_CHECK(state.sublayers.size() > 1, IndexError, "pop: ", name(), " has ", state.sublayers.size(),
+                " layers, and keeps one");
+  const bool was_built = is_built();
+  const Layer last = state.sublayers.back();
+  remove_last(state);
+  layers_changed(*this);
+  if (was_built) build_if_known(*this);
+  return last;
 }
 
 }  // namespace capstan

@@ -215,3 +215,85 @@ def test_utilities_for_arrays_and_tensors():
     assert accuracy([0.5, 1.0], [[0.75, 0.25], [0.25, 0.75]]).numpy().tolist() == [0, 1]
     with pytest.raises(TypeError, match="complex64 are not supported"):
         tf.keras.losses.MAE(tf.constant([1.0]), tf.constant([1j], tf.complex64))
+
+
+def test_policies_of_dtypes():
+    from capstan.keras import mixed_precision
+    assert tf.keras.config.dtype_policy().name == "float32"
+    mixed_precision.set_global_policy("mixed_bfloat16")
+    try:
+        assert mixed_precision.global_policy() == mixed_precision.Policy("mixed_bfloat16")
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8, activation="relu"),
+                                     tf.keras.layers.Dense(1, dtype="float32")])
+
+        class Twice(tf.keras.layers.Layer):
+            def call(self, x):
+                return 2 * x
+        own = Twice()
+        assert own(tf.ones([2])).dtype == tf.bfloat16 and own.dtype_policy.name == "mixed_bfloat16"
+        assert Twice.from_config(own.get_config()).compute_dtype == "bfloat16"
+        given = tf.keras.layers.Dense(2, dtype=mixed_precision.Policy("float64"))
+        assert given.compute_dtype == given.variable_dtype == "float64"
+    finally:
+        mixed_precision.set_global_policy("float32")
+    hidden = model.layers[0]
+    assert hidden.compute_dtype == "bfloat16" and hidden.variable_dtype == "float32"
+    assert model(tf.ones([3, 4])).dtype == tf.float32
+    model.compile("sgd", "mse")
+    losses = model.fit(np.ones((32, 4)), np.ones((32, 1)), epochs=5, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    assert tf.keras.models.clone_model(model).layers[0].compute_dtype == "bfloat16"
+    assert tf.keras.layers.Dense(1).compute_dtype == "float32"
+    with pytest.raises(ValueError):
+        mixed_precision.set_global_policy("mixed_float16")
+
+
+def test_layers_come_and_go():
+    model = tf.keras.Sequential([tf.keras.Input((4,))])
+    model.add(tf.keras.layers.Dense(3, name="first"))
+    model.add(tf.keras.layers.Dense(2, name="last"))
+    assert model.output_shape == (None, 2) and len(model.weights) == 4
+    kept = model.get_layer("first").get_weights()
+    last = model.pop()
+    assert last.name == "last" and model.output_shape == (None, 3) and len(model.layers) == 1
+    model.add(tf.keras.layers.Dense(5))
+    assert model(tf.ones([1, 4])).shape == (1, 5) and model.predict(np.ones((2, 4)), verbose=0).shape == (2, 5)
+    assert np.array_equal(kept[0], model.get_layer("first").get_weights()[0])
+    called = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+    called(tf.ones([1, 4]))
+    called.add(tf.keras.layers.Dense(2))
+    assert called(tf.ones([1, 4])).shape == (1, 2)
+    with pytest.raises(IndexError):
+        tf.keras.Sequential().pop()
+
+
+def test_configurations_of_objects():
+    for module, thing in ((tf.keras.layers, tf.keras.layers.Dense(3, activation="relu")),
+                          (tf.keras.losses, tf.keras.losses.Huber(0.5)),
+                          (tf.keras.metrics, tf.keras.metrics.Precision(name="p")),
+                          (tf.keras.optimizers, tf.keras.optimizers.Adam(0.02)),
+                          (tf.keras.initializers, tf.keras.initializers.HeNormal(seed=3)),
+                          (tf.keras.regularizers, tf.keras.regularizers.L2(0.25)),
+                          (tf.keras.constraints, tf.keras.constraints.MaxNorm(3)),
+                          (tf.keras.optimizers.schedules, tf.keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5))):
+        config = module.serialize(thing)
+        again = module.deserialize(config)
+        assert type(again) is type(thing) and again.get_config() == thing.get_config(), config
+
+
+def test_functions_of_the_backend_of_keras_2():
+    K = tf.keras.backend
+    x = tf.constant([[1.0, -2.0], [3.0, 4.0]])
+    assert K.mean(K.square(x), axis=-1).numpy().tolist() == [2.5, 12.5] and K.int_shape(x) == (2, 2)
+    assert K.clip(x, 0, 3).numpy().tolist() == [[1, 0], [3, 3]] and K.ndim(x) == 2 and K.dtype(x) == "float32"
+    assert K.get_value(K.sum(K.abs(x))) == 10 and K.max(x).numpy() == 4 and K.epsilon() == 1e-7
+    assert np.allclose(K.l2_normalize(x, axis=1).numpy()[1], [0.6, 0.8])
+    assert K.binary_crossentropy(tf.constant([0.0, 1.0]), tf.constant([0.5, 0.5])).shape == (2,)
+    v = K.variable([1.0, 2.0])
+    K.update_add(v, tf.ones([2]))
+    K.set_value(v, K.get_value(v) * 2)
+    assert v.numpy().tolist() == [4, 6]
+    assert K.switch(tf.constant(True), lambda: x, lambda: -x).numpy()[0, 0] == 1
+    assert K.switch(x > 0, x, K.zeros_like(x)).numpy().tolist() == [[1, 0], [3, 4]]
+    assert K.random_uniform((2, 3)).shape == (2, 3) and K.permute_dimensions(x, (1, 0)).numpy()[0, 1] == 3
+    assert K.image_data_format() == "channels_last"

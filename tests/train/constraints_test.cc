@@ -131,6 +131,33 @@ TEST(DTypePolicy, MixedComputesInBfloat16) {
   EXPECT_THROW(layers::Dense(1, {.dtype = "mixed_float16"}), ValueError);
 }
 
+TEST(DTypePolicy, OfLayersThatAreGivenNone) {
+  EXPECT_EQ(dtype_policy().name(), "float32");
+  set_floatx(float64);
+  EXPECT_EQ(dtype_policy().name(), "float64");
+  set_floatx(float32);
+  const layers::Dense before(2);
+  set_dtype_policy("mixed_bfloat16");
+  const layers::Dense dense(2), exact(2, {.dtype = float32});
+  const Sequential model({layers::Dense(3, {.activation = "relu"}), layers::BatchNormalization(), exact});
+  struct Own final : LayerBody {
+    Tensor call(const Tensor& x, const CallOptions&) override { return 2 * x; }
+  };
+  const LayerOf<Own> own;
+  EXPECT_EQ(own(ones({2})).dtype(), bfloat16);
+  set_floatx(float64);  // has no part in it any more
+  EXPECT_EQ(dtype_policy().name(), "mixed_bfloat16");
+  set_floatx(float32);
+  set_dtype_policy(float32);
+  EXPECT_EQ(before.compute_dtype(), float32);
+  EXPECT_EQ(dense.compute_dtype(), bfloat16);
+  EXPECT_EQ(dense.dtype(), float32);
+  EXPECT_EQ(model(ones({2, 4})).dtype(), float32);
+  EXPECT_EQ(model.layers()[0](ones({2, 4})).dtype(), bfloat16);
+  EXPECT_THROW(set_dtype_policy("mixed_float16"), ValueError);
+  EXPECT_EQ(dtype_policy().name(), "float32");
+}
+
 TEST(DTypePolicy, MixedTrains) {
   const char* policy = "mixed_bfloat16";
   const Sequential model({layers::Dense(8, {.activation = "tanh", .dtype = policy}),

@@ -60,6 +60,66 @@ TEST(Sequential, WithoutInputShapeIsBuiltByItsFirstCall) {
   EXPECT_THROW(model(ones({3, 6})), ShapeError);
 }
 
+TEST(Sequential, TakesLayersWhenItIsBuilt) {
+  const Sequential model({layers::InputLayer({4})});
+  model.add(layers::Dense(3));
+  model.add(layers::BatchNormalization());
+  EXPECT_TRUE(model.is_built());
+  EXPECT_EQ(model.count_params(), 15 + 12);
+  const Tensor kernel = model.weights()[0];
+  const Tensor x = ones({2, 4});
+  EXPECT_EQ(model(x).shape(), (Shape{2, 3}));
+  model.add(layers::Dense(2, {.name = "end"}));
+  EXPECT_EQ(model.weights().back().path(), model.name() + "/end/bias");
+  EXPECT_EQ(model(x).shape(), (Shape{2, 2}));
+  EXPECT_EQ(model.predict(x).shape(), (Shape{2, 2}));
+  EXPECT_NE(model.summary().find("(None, 3)"), std::string::npos);
+  const Layer end = model.pop();
+  EXPECT_EQ(end.name(), "end");
+  EXPECT_EQ(model.predict(x).shape(), (Shape{2, 3})) << "traced anew";
+  model.add(end);
+  EXPECT_TRUE(equal_tensors(model.weights().back(), end.weights().back()));
+  EXPECT_TRUE(equal_tensors(kernel, model.weights()[0])) << "weights stay";
+}
+
+TEST(Sequential, BuiltByACallIsBuiltAnewByTheNext) {
+  const Sequential model({layers::Dense(3)});
+  model(ones({1, 4}));
+  model.add(layers::Dense(2));
+  EXPECT_FALSE(model.is_built());
+  EXPECT_EQ(model(ones({1, 4})).shape(), (Shape{1, 2}));
+  model.pop();
+  EXPECT_EQ(model(ones({1, 4})).shape(), (Shape{1, 3}));
+}
+
+TEST(Sequential, RefusesLayersThatDoNotFitAndStaysAsItWas) {
+  const Sequential model({layers::InputLayer({4}), layers::Dense(3)});
+  const Tensor before = model(ones({2, 4}));
+  EXPECT_THROW(model.add(layers::Conv2D(3, {2, 2})), ShapeError);
+  EXPECT_TRUE(model.is_built());
+  EXPECT_EQ(model.layers().size(), 1u);
+  EXPECT_TRUE(equal_tensors(model(ones({2, 4})), before));
+  EXPECT_THROW(model.pop(), IndexError);
+  EXPECT_THROW(Sequential().pop(), IndexError);
+  const Sequential empty({layers::InputLayer({4})});
+  EXPECT_THROW(empty.add(layers::InputLayer({5})), ValueError);
+}
+
+TEST(Sequential, TrainsWithLayersThatCameLater) {
+  const Tensor x = random::normal({32, 4}), y = random::normal({32, 1});
+  const Sequential model({layers::InputLayer({4})});
+  model.compile({.optimizer = optimizers::SGD(), .loss = losses::MeanSquaredError()});
+  model.add(layers::Dense(3));
+  model.add(layers::Dense(1));
+  model.fit(x, y, {.verbose = 0});
+  const Tensor before = model.layers()[0].get_weights()[0];
+  model.add(layers::Dense(1));
+  model.compile({.optimizer = optimizers::Adam()});
+  model.fit(x, y, {.verbose = 0});
+  EXPECT_FALSE(equal_tensors(before, model.layers()[0].get_weights()[0]));
+  EXPECT_GE(model.evaluate(x, y, {.verbose = 0}).loss, 0);
+}
+
 TEST(Sequential, SharesItsLayers) {
   const layers::Dense head(2, {.name = "head"});
   const Sequential model({head});

@@ -20,7 +20,7 @@ struct ReLUOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// max(x, 0); with options x from `threshold` up to `max_value`, which is not exceeded, and
@@ -36,7 +36,7 @@ struct LeakyReLUOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// x where it is positive, `negative_slope * x` elsewhere.
@@ -51,7 +51,7 @@ struct ELUOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// x where it is positive, `alpha * (exp(x) - 1)` elsewhere.
@@ -70,7 +70,7 @@ struct PReLUOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// x where it is positive, alpha * x elsewhere, with slopes that are learnt. Weights: alpha, with the shape of one
@@ -87,7 +87,7 @@ struct SoftmaxOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Probabilities along an axis. A mask of the input's rank leaves out the elements where it is false: they get the

@@ -25,7 +25,7 @@ struct AttentionOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// softmax(scores) . value for query [batch, queries, depth], value [batch, keys, value_depth] and key [batch, keys,
@@ -51,7 +51,7 @@ struct AdditiveAttentionOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// As Attention, with the scores sum(scale * tanh(query + key)) over the depth. Weights: scale [depth] with
@@ -79,7 +79,7 @@ struct MultiHeadAttentionOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Attention of several heads: query, key and value are projected for each head, which attends by itself, and a last
@@ -121,7 +121,7 @@ struct GroupQueryAttentionOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Multi-head attention whose query heads share the heads of key and value, in groups of neighbours. Inputs, result and

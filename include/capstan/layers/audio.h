@@ -28,7 +28,7 @@ struct MelSpectrogramOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// The strength of bands of frequencies that are equally far apart for the ear: [batch, samples] makes
@@ -61,7 +61,7 @@ struct STFTSpectrogramOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// The short-time Fourier transform of signals [batch, time, channels] as a convolution, whose kernels can be trained.

@@ -75,7 +75,7 @@ struct ResizingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Images of another size, pixel centres at halves, in training and inference alike. Integers stay what they are: they
@@ -95,7 +95,7 @@ struct CenterCropOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// The middle of images, in training and inference alike. An image that is smaller is resized instead: the largest part
@@ -116,7 +116,7 @@ struct RandomPlaceOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// While training a part of the images at a random place, one for all images of the call. In inference, and for images
@@ -151,7 +151,7 @@ struct RandomWarpOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// While training, images turned around their middle by angles from the range, in whole turns, counter-clockwise.
@@ -186,7 +186,7 @@ struct RandomZoomOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// While training, images seen in another size around their middle: height and width become 1 / (1 + factor) of what
@@ -210,7 +210,7 @@ struct RandomColorOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// While training, the distance of the pixels from the mean of their channel and image times a number from

@@ -35,7 +35,7 @@ struct ConvOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 using Conv1DOptions = ConvOptions<1>;
 using Conv2DOptions = ConvOptions<2>;
@@ -63,7 +63,7 @@ struct ConvTransposeOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 using Conv1DTransposeOptions = ConvTransposeOptions<1>;
 using Conv2DTransposeOptions = ConvTransposeOptions<2>;
@@ -89,7 +89,7 @@ struct DepthwiseConvOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 using DepthwiseConv1DOptions = DepthwiseConvOptions<1>;
 using DepthwiseConv2DOptions = DepthwiseConvOptions<2>;
@@ -117,7 +117,7 @@ struct SeparableConvOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 using SeparableConv1DOptions = SeparableConvOptions<1>;
 using SeparableConv2DOptions = SeparableConvOptions<2>;

@@ -30,7 +30,7 @@ struct DenseOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// activation(x . kernel + bias) over the last axis: [..., in] to [..., units].
@@ -55,7 +55,7 @@ struct EinsumDenseOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// activation(einsum(equation, x, kernel) + bias): a Dense over any axes. `output_shape` is the result's without the
@@ -81,7 +81,7 @@ struct EmbeddingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Rows of a table by ids: [...] to [..., output_dim]. Ids of a dtype other than int32 and int64 are cast to int32;
@@ -104,7 +104,7 @@ struct MaskingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Steps of which all features are `mask_value` do not count: they become zeros, and the result carries a mask that is
@@ -136,7 +136,7 @@ struct LambdaOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// A function of the program as a layer: of a tensor or of a Nest, with the options of the call if it takes them.

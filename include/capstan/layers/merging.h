@@ -71,7 +71,7 @@ struct ConcatenateOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Joins tensors along an axis. If any input carries a mask the result does: those of the inputs joined, true where
@@ -88,7 +88,7 @@ struct DotOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Sums products over one axis of each of two inputs, example by example: [batch, a..., n], [batch, n, b...] to [batch,

@@ -45,7 +45,7 @@ struct BatchNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// (x - mean) / sqrt(variance + epsilon) * gamma + beta, over all axes but one.
@@ -80,7 +80,7 @@ struct LayerNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance (divided by the count) over `axis`, of
@@ -109,7 +109,7 @@ struct GroupNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Normalises as LayerNormalization does, over runs of channels and all axes between batch and channels: channel c
@@ -128,7 +128,7 @@ struct RMSNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// x / sqrt(mean(x^2) + epsilon) * scale, with the mean over `axis`. Weights: scale, with the lengths of these axes. In
@@ -144,7 +144,7 @@ struct UnitNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// x divided by its Euclidean norm over `axis`; where that is below 1e-12, by 1e-12. Errors: IndexError for an axis out
@@ -160,7 +160,7 @@ struct SpectralNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Keeps the spectral norm of a layer's kernel near 1. A training call first divides the kernel, as a matrix

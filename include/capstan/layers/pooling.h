@@ -22,7 +22,7 @@ struct PoolingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 using Pooling1DOptions = PoolingOptions<1>;
 using Pooling2DOptions = PoolingOptions<2>;
@@ -35,7 +35,7 @@ struct GlobalPoolingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Options of adaptive pooling.
@@ -44,7 +44,7 @@ struct AdaptivePoolingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// The largest element of each window of a signal. Errors: as MaxPooling2D.

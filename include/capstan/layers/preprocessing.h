@@ -220,7 +220,7 @@ struct NormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// (x - mean) / max(sqrt(variance), 1e-7), with mean and variance (divided by the count) of the data that `adapt` was
@@ -258,7 +258,7 @@ struct RescalingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// x * scale + offset. Lists broadcast along the last axis. Integers become floating. Masks are passed on.
@@ -280,7 +280,7 @@ struct DiscretizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// The number of the bin that each element lies in: with boundaries b, bin i holds b[i - 1] <= x < b[i], and the first
@@ -319,7 +319,7 @@ struct CategoryEncodingOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Ids from 0 to num_tokens - 1 as vectors of that length. "one_hot" has a vector for each id: [...] or [..., 1] become
@@ -419,7 +419,7 @@ struct IntegerLookupOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();  ///< of "tf_idf"; other results are int64
+  DTypePolicy dtype = {};  ///< of "tf_idf"; other results are int64
 };
 
 /// The places of integers in a vocabulary: 0 for the mask token if there is one and the mode is "int", then
@@ -470,7 +470,7 @@ struct StringLookupOptions {
   bool pad_to_max_tokens = false;                  ///< vectors have the length max_tokens
   Salt salt = {};  ///< unknown tokens get one of several places by SipHash-2-4 under this key instead of FarmHash64
   std::string name = {};
-  DTypePolicy dtype = floatx();  ///< of "tf_idf"; other results are int64
+  DTypePolicy dtype = {};  ///< of "tf_idf"; other results are int64
 };
 
 /// The places of texts in a vocabulary, as IntegerLookup has those of integers.
@@ -531,7 +531,7 @@ struct TextVectorizationOptions {
   OptionalList<std::string> vocabulary = {};                ///< then `adapt` is an error
   OptionalList<double> idf_weights = {};                    ///< with a vocabulary and "tf_idf"
   std::string name = {};
-  DTypePolicy dtype = floatx();  ///< of "tf_idf"; other results are int64
+  DTypePolicy dtype = {};  ///< of "tf_idf"; other results are int64
 };
 
 /// Texts as places of their words in a vocabulary. Each text is made even (lower case, no punctuation), split into

@@ -63,7 +63,7 @@ struct SimpleRNNCellOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Options of LSTMCell.
@@ -87,7 +87,7 @@ struct LSTMCellOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Options of GRUCell.
@@ -111,7 +111,7 @@ struct GRUCellOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// One step of a simple recurrent network: h = activation(x . kernel + h . recurrent_kernel + bias), which is output
@@ -160,7 +160,7 @@ struct RNNOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Runs a cell over the steps of [batch, time, ...].
@@ -225,7 +225,7 @@ struct SimpleRNNOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Options of LSTM, see those of LSTMCell and RNN.
@@ -256,7 +256,7 @@ struct LSTMOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Options of GRU, see those of GRUCell and RNN.
@@ -287,7 +287,7 @@ struct GRUOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// An RNN with the cell SimpleRNNCell: [batch, time, in] to [batch, units], or [batch, time, units] with
@@ -342,7 +342,7 @@ struct ConvLSTMOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// An LSTM whose products are convolutions, of signals: [batch, time, width, channels] to [batch, width', filters], or
@@ -379,7 +379,7 @@ struct BidirectionalOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Runs a copy of a recurrent layer forwards and another one backwards, and joins their outputs. With

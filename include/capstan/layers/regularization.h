@@ -24,7 +24,7 @@ struct DropoutOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// When training, zeroes a fraction `rate` of the elements and scales the others by 1 / (1 - rate); otherwise the
@@ -40,7 +40,7 @@ struct SpatialDropout1DOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Dropout of whole channels of sequences [batch, time, channels]. Errors: ValueError for a rate outside [0, 1],
@@ -57,7 +57,7 @@ struct SpatialDropoutOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Dropout of whole channels of images [batch, height, width, channels]. Errors: as SpatialDropout1D.
@@ -78,7 +78,7 @@ struct NoiseOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// When training, adds normal noise. Errors: ValueError for a stddev outside [0, 1].
@@ -102,7 +102,7 @@ struct AlphaDropoutOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Dropout for networks of selu: what is dropped gets the value that selu has far below 0, and the result is scaled and
@@ -120,7 +120,7 @@ struct ActivityRegularizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Gives what it is given, and adds l1 * sum(|x|) + l2 * sum(x^2), divided by the length of the batch, to the losses.

@@ -16,7 +16,7 @@ struct FlattenOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// [batch, ...] to [batch, everything else]; [batch] to [batch, 1].

@@ -18,7 +18,7 @@ struct SpatialOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Options of UpSampling2D.
@@ -28,7 +28,7 @@ struct UpSampling2DOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 /// Zeros around a signal. Errors: as ZeroPadding2D.

@@ -7,12 +7,14 @@ from capstan.keras import activations as activations
 from capstan.keras import applications as applications
 from capstan.keras import backend as backend
 from capstan.keras import callbacks as callbacks
+from capstan.keras import config as config
 from capstan.keras import constraints as constraints
 from capstan.keras import datasets as datasets
 from capstan.keras import initializers as initializers
 from capstan.keras import layers as layers
 from capstan.keras import losses as losses
 from capstan.keras import metrics as metrics
+from capstan.keras import mixed_precision as mixed_precision
 from capstan.keras import models as models
 from capstan.keras import ops as ops
 from capstan.keras import optimizers as optimizers
@@ -22,6 +24,16 @@ from capstan.keras import saving as saving
 from capstan.keras.optimizers import schedules as schedules
 from capstan.keras import utils as utils
 
+class DTypePolicy:
+    """The dtypes of a layer: `compute_dtype` of inputs and results, `variable_dtype` of weights."""
+    def __init__(self, name: _b.str | None = 'float32') -> None: ...
+    @classmethod
+    def from_config(cls, config: Any) -> Any:
+        """A policy of what get_config() gave."""
+        ...
+    def get_config(self) -> _b.dict[_b.str, Any]:
+        """What the policy is made of."""
+        ...
 class Initializer:
     """What makes the first value of a weight; a class of one's own overrides `__call__`."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -60,6 +72,7 @@ class Layer:
         """The number of elements of all weights."""
         ...
     dtype: Any
+    dtype_policy: Any
     @classmethod
     def from_config(cls, config: Any) -> Any:
         """A layer of what get_config() gave."""
@@ -259,6 +272,9 @@ class Sequential(Model):
     input: Any
     layers: Any
     output: Any
+    def pop(self, rebuild: _b.bool = True) -> Any:
+        """Takes the last layer off and gives it back."""
+        ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 def Input(shape: Any = None, batch_size: Any = None, dtype: Any = None, name: _b.str | None = None, sparse: Any = None, ragged: Any = None, batch_shape: Any = None, tensor: Any = None, optional: _b.bool = False) -> Tensor:
     """An input of a functional model."""

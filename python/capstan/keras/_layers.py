@@ -9,6 +9,7 @@ from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
 from .._dtypes import as_dtype
+from ._config import DTypePolicy
 from . import _saving, _tables
 from ._tables import Configured, Lent, snake_case
 
@@ -214,6 +215,12 @@ class Layer:
     compute_dtype = property(lambda self: self._ensure_handle().compute_dtype.name)
 
     @property
+    def dtype_policy(self):
+        """The dtypes of the layer."""
+        own = self.compute_dtype
+        return DTypePolicy(own if own == self.dtype else f"mixed_{own}")
+
+    @property
     def trainable(self):
         return self._ensure_handle().trainable
 
@@ -240,7 +247,7 @@ class Layer:
 
     def get_config(self):
         """What the layer was made with. A class of one's own overrides it, if its options are no plain data."""
-        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype_policy.name}
         given = self.__dict__.get("_arguments")
         return config if given is None else _saving.automatic_config(self, *given, config)
 

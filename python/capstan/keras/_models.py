@@ -394,6 +394,14 @@ class Sequential(LibraryModel):
         self._kept.append(layer)
         self._know_shapes()
 
+    def pop(self, rebuild=True):
+        """Takes the last layer off and gives it back."""
+        _core.pop_of_sequential(self._handle)
+        object.__setattr__(self, "_chain", None)
+        layer = self._kept.pop()
+        self._know_shapes()
+        return layer
+
     @property
     def layers(self):
         kept = self.__dict__.get("_kept")

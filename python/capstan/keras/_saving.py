@@ -185,6 +185,15 @@ def serialize_keras_object(obj):
     raise TypeError(f"serialize_keras_object: a {type(obj).__name__} is no data and has no get_config()")
 
 
+def serializer(what):
+    """serialize_keras_object() whose argument has another name."""
+    def serialize(*args, **kwargs):
+        return serialize_keras_object(*signature.bind(*args, **kwargs).args)
+    signature = inspect.Signature([inspect.Parameter(what, inspect.Parameter.POSITIONAL_OR_KEYWORD)])
+    serialize.__signature__, serialize.__doc__ = signature, serialize_keras_object.__doc__
+    return serialize
+
+
 def deserialize_keras_object(config, custom_objects=None, safe_mode=True, **kwargs):
     """The object that serialize_keras_object() gave data for."""
     refuse("deserialize_keras_object", safe_mode=(safe_mode, True))

@@ -9,6 +9,7 @@ import secrets
 
 from .. import _core
 from .._dtypes import DType
+from ._config import DTypePolicy
 from . import _order, _saving
 
 _ORDER = _order.read()
@@ -61,7 +62,7 @@ class Lent:
         """What an option is in a configuration."""
         if isinstance(value, Configured):
             return value._serialized(self)
-        if isinstance(value, DType):
+        if isinstance(value, (DType, DTypePolicy)):
             return value.name
         if getattr(value, "_is_own_class", False):
             value._ensure_handle()

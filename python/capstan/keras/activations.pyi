@@ -6,6 +6,9 @@ from capstan import Tensor as Tensor
 def celu(x: Any, alpha: _b.float | Any = 1.0) -> Tensor:
     """max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)."""
     ...
+def deserialize(config: Any, custom_objects: Any = None, safe_mode: _b.bool = True, **kwargs: Any) -> Any:
+    """The object that serialize_keras_object() gave data for."""
+    ...
 def elu(x: Any, alpha: _b.float | Any = 1.0) -> Tensor:
     """x where it is positive, `alpha * (exp(x) - 1)` elsewhere."""
     ...
@@ -59,6 +62,9 @@ def relu6(x: Any) -> Tensor:
     ...
 def selu(x: Any) -> Tensor:
     """Elu with the two constants for which activations keep mean 0 and variance 1 from layer to layer."""
+    ...
+def serialize(activation: Any) -> Any:
+    """An object as numbers, texts, lists and dicts, as Keras writes it."""
     ...
 def sigmoid(x: Any) -> Tensor:
     """1 / (1 + exp(-x))."""

@@ -490,6 +490,9 @@ def average(inputs: Any, **kwargs: Any) -> Any:
 def concatenate(inputs: Any, axis: _b.int | Any = -1, **kwargs: Any) -> Any:
     """Inputs side by side along an axis, as the layer Concatenate."""
     ...
+def deserialize(config: Any, custom_objects: Any = None, safe_mode: _b.bool = True, **kwargs: Any) -> Any:
+    """The object that serialize_keras_object() gave data for."""
+    ...
 def dot(inputs: Any, axes: _b.int | Any = -1, **kwargs: Any) -> Any:
     """Products of rows of two inputs, as the layer Dot."""
     ...
@@ -501,6 +504,9 @@ def minimum(inputs: Any, **kwargs: Any) -> Tensor:
     ...
 def multiply(inputs: Any, **kwargs: Any) -> Tensor:
     """What the layer Multiply makes of inputs."""
+    ...
+def serialize(layer: Any) -> Any:
+    """An object as numbers, texts, lists and dicts, as Keras writes it."""
     ...
 def subtract(inputs: Any, **kwargs: Any) -> Tensor:
     """What the layer Subtract makes of inputs."""

@@ -137,6 +137,9 @@ def cosine_similarity(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Te
 def ctc(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
     """Connectionist temporal classification of sequences. One value for each example."""
     ...
+def deserialize(config: Any, custom_objects: Any = None, safe_mode: _b.bool = True, **kwargs: Any) -> Any:
+    """The object that serialize_keras_object() gave data for."""
+    ...
 def dice(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
     """How little labelled and predicted regions overlap. One value for each example."""
     ...
@@ -155,7 +158,13 @@ def kl_divergence(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor
 def kld(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor:
     """The sum of label * log(label / prediction). One value for each example."""
     ...
+def kullback_leibler_divergence(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """The sum of label * log(label / prediction). One value for each example."""
+    ...
 def log_cosh(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """The mean of log(cosh(prediction - label)). One value for each example."""
+    ...
+def logcosh(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor:
     """The mean of log(cosh(prediction - label)). One value for each example."""
     ...
 def mae(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -184,6 +193,9 @@ def msle(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Tensor:
     ...
 def poisson(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
     """The loss of counts whose means are predicted. One value for each example."""
+    ...
+def serialize(loss: Any) -> Any:
+    """An object as numbers, texts, lists and dicts, as Keras writes it."""
     ...
 def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
     """Cross entropy of labels that are class numbers. One value for each example."""

@@ -88,7 +88,7 @@ AttributeValue get_field(const Numbers& field) {
 
 // --- Dtypes ---
 
-ResultDType::operator DTypePolicy() const { return dtype_ && is_floating(*dtype_) ? *dtype_ : floatx(); }
+ResultDType::operator DTypePolicy() const { return dtype_ && is_floating(*dtype_) ? *dtype_ : DTypePolicy(); }
 
 void set_field(ResultDType& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
   const AttributeValue* const config = value.find("config");

@@ -19,7 +19,7 @@ struct ProjectionOptions {
   Constraint kernel_constraint = {};
   Constraint bias_constraint = {};
   bool trainable = true;
-  DTypePolicy dtype = floatx();
+  DTypePolicy dtype = {};
 };
 
 // The part of an attention layer's options that its projections take. Each draws for itself.
