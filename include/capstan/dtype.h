@@ -98,8 +98,8 @@ constexpr DType complex_dtype(DType dtype) {
 CAPSTAN_EXPORT DType dtype_from_name(std::string_view name);
 
 /// The dtype of floating numbers that nothing else decides: of literals, and wherever a default is written
-/// `= floatx()`, as in creation ops, draws and specs, and of layers (dtype_policy()). float32 until set_floatx() changes
-/// it, for the whole process. A function is traced anew when it is called under another one.
+/// `= floatx()`, as in creation ops, draws and specs, and of layers (dtype_policy()). float32 until set_floatx()
+/// changes it, for the whole process. A function is traced anew when it is called under another one.
 ///
 ///     zeros({2}, floatx());
 CAPSTAN_EXPORT DType floatx() noexcept;

@@ -405,15 +405,16 @@ class CAPSTAN_EXPORT Sequential final : public Model {
   explicit Sequential(std::initializer_list<Layer> layers, const std::string& name = {});
   explicit Sequential(const std::vector<Layer>& layers, const std::string& name = {});
 
-  /// Puts a layer at the end. If the shape of the input is known and the model is built, the layer is built at once; else
-  /// a model that was built is built anew by its next call, and keeps the weights that it has. A model that was trained
-  /// has to be compiled again. Errors: ValueError for a name that is taken, for the model itself, and for a second
-  /// input; what the layer throws as it is built, and then it is not added.
+  /// Puts a layer at the end. If the shape of the input is known and the model is built, the layer is built at once;
+  /// else a model that was built is built anew by its next call, and keeps the weights that it has. A model that was
+  /// trained has to be compiled again. Errors: ValueError for a name that is taken, for the model itself, and for a
+  /// second input; what the layer throws as it is built, and then it is not added.
   void add(const Layer& layer) const;
   /// Takes the last layer off and gives it back, with its weights. Errors: IndexError for the only layer.
   ///
-  ///     model.pop();
-  ///     model.add(layers::Dense(3));
+  ///     Sequential network({layers::Dense(8), layers::Dense(3)});
+  ///     network.pop();
+  ///     network.layers().size();  // 1
   Layer pop() const;
 };
 

@@ -35,9 +35,9 @@ class PythonBody : public Base {
  public:
   // `info` is of own_class(), so its name ends with a zero and stays.
   PythonBody(const ClassInfo& info, const std::string& name, bool trainable, const std::string& dtype)
-      : Base(info.name.data(), LayerOptions{.name = name,
-                                            .trainable = trainable,
-                                            .dtype = dtype.empty() ? DTypePolicy() : DTypePolicy(dtype)}),
+      : Base(info.name.data(),
+             LayerOptions{
+                 .name = name, .trainable = trainable, .dtype = dtype.empty() ? DTypePolicy() : DTypePolicy(dtype)}),
         info_(info) {}
 
   const ClassInfo& class_info() const override { return info_; }
