@@ -16,8 +16,6 @@
 
 namespace capstan {
 
-namespace {}  // namespace
-
 constinit const OpDef kMoments = composite<&moments, "x, axes, keepdims">("moments", "Mean and variance over axes.");
 
 constinit const OpDef kBatchNormalization =
