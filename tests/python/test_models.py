@@ -248,7 +248,7 @@ def test_policies_of_dtypes():
         mixed_precision.set_global_policy("mixed_float16")
 
 
-def test_layers_come_and_go():
+def test_layers_come_and_go(tmp_path):
     model = tf.keras.Sequential([tf.keras.Input((4,))])
     model.add(tf.keras.layers.Dense(3, name="first"))
     model.add(tf.keras.layers.Dense(2, name="last"))
@@ -259,6 +259,12 @@ def test_layers_come_and_go():
     model.add(tf.keras.layers.Dense(5))
     assert model(tf.ones([1, 4])).shape == (1, 5) and model.predict(np.ones((2, 4)), verbose=0).shape == (2, 5)
     assert np.array_equal(kept[0], model.get_layer("first").get_weights()[0])
+    model.save(tmp_path / "m.keras")
+    for copy in (tf.keras.models.clone_model(model), tf.keras.models.model_from_json(model.to_json()),
+                 tf.keras.models.load_model(tmp_path / "m.keras")):
+        assert copy.pop().name == model.layers[-1].name and len(copy.layers) == 1
+        copy.add(tf.keras.layers.Dense(7))
+        assert copy(tf.ones([1, 4])).shape == (1, 7) and len(copy.layers) == 2
     called = tf.keras.Sequential([tf.keras.layers.Dense(3)])
     called(tf.ones([1, 4]))
     called.add(tf.keras.layers.Dense(2))

@@ -21,9 +21,9 @@ _SHORT_LAYERS = {f"{short}{n}": f"{name}{n}" for n in ("1D", "2D", "3D") for sho
     ("MaxPool", "MaxPooling"), ("AvgPool", "AveragePooling"), ("GlobalMaxPool", "GlobalMaxPooling"),
     ("GlobalAvgPool", "GlobalAveragePooling"), ("Convolution", "Conv"))}
 layers = _kind("layers", "layer", {**_layers.CLASSES, "Layer": Layer, "Input": Input, "InputLayer": _layers.InputLayer,
-                            "Lambda": _layers.Lambda,
-                            **{short: _layers.CLASSES[name] for short, name in _SHORT_LAYERS.items()},
-                            **_functions.layer_functions(_layers.CLASSES)})
+                                   "Lambda": _layers.Lambda,
+                                   **{short: _layers.CLASSES[name] for short, name in _SHORT_LAYERS.items()},
+                                   **_functions.layer_functions(_layers.CLASSES)})
 models = _module("models", {"Model": Model, "Sequential": Sequential, "load_model": _models.load_model,
                             "save_model": _models.save_model, "model_from_json": _models.model_from_json,
                             "clone_model": _models.clone_model}, "tf.keras.models")
@@ -32,25 +32,25 @@ _SHORT_LOSSES = {short: _objects.LOSS_FUNCTIONS[name] for short, name in (
     ("MSLE", "mean_squared_logarithmic_error"), ("KLD", "kl_divergence"), ("kullback_leibler_divergence", "kl_divergence"),
     ("logcosh", "log_cosh"))}
 losses = _kind("losses", "loss", {**_objects.LOSSES, **_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, "Loss": _objects.Loss,
-                          "get": _objects.get_loss})
+                                  "get": _objects.get_loss})
 metrics = _kind("metrics", "metric", {**_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, **_functions.METRICS,
-                              **_objects.METRICS, "Metric": _objects.Metric})
+                                      **_objects.METRICS, "Metric": _objects.Metric})
 schedules = _kind("optimizers.schedules", "learning_rate_schedule", {**_objects.SCHEDULES,
-                                             "LearningRateSchedule": _objects.LearningRateSchedule})
+                                                                     "LearningRateSchedule": _objects.LearningRateSchedule})
 optimizers = _kind("optimizers", "optimizer", {**_objects.OPTIMIZERS, "Optimizer": _objects.Optimizer, "schedules": schedules,
-                                    "get": _objects.get_optimizer})
+                                               "get": _objects.get_optimizer})
 optimizers.legacy = _module("optimizers.legacy", dict(_objects.OPTIMIZERS), "tf.keras.optimizers.legacy")
 initializers = _kind("initializers", "initializer", {**_objects.INITIALIZERS,
-                                        **{_tables.snake_case(n): c for n, c in _objects.INITIALIZERS.items()},
-                                        "Initializer": _objects.Initializer,
-                                        "get": _objects.get_initializer})
+                                                     **{_tables.snake_case(n): c for n, c in _objects.INITIALIZERS.items()},
+                                                     "Initializer": _objects.Initializer,
+                                                     "get": _objects.get_initializer})
 regularizers = _kind("regularizers", "regularizer", {**_objects.REGULARIZERS, "Regularizer": _objects.Regularizer,
-                                        "get": _objects.get_regularizer,
-                                        **{n.lower(): _objects.REGULARIZERS[n] for n in ("L1", "L2")},
-                                        "l1_l2": _objects.REGULARIZERS["L1L2"]})
+                                                     "get": _objects.get_regularizer,
+                                                     **{n.lower(): _objects.REGULARIZERS[n] for n in ("L1", "L2")},
+                                                     "l1_l2": _objects.REGULARIZERS["L1L2"]})
 constraints = _kind("constraints", "constraint", {**_objects.CONSTRAINTS, "Constraint": _objects.Constraint,
-                                      **{_tables.snake_case(n): c for n, c in _objects.CONSTRAINTS.items()},
-                                      "get": _objects.get_constraint})
+                                                  **{_tables.snake_case(n): c for n, c in _objects.CONSTRAINTS.items()},
+                                                  "get": _objects.get_constraint})
 activations = _kind("activations", "activation", {**_objects.ACTIVATIONS, "get": _objects.get_activation})
 callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.Callback,
                                   "History": _callbacks.History, "LambdaCallback": _callbacks.LambdaCallback,

@@ -387,18 +387,21 @@ class Sequential(LibraryModel):
 
     def add(self, layer, rebuild=True):
         """Puts a layer at the end."""
+        kept = self.__dict__.get("_kept")  # not of a model that was read or copied
         shape = getattr(layer, "_input_shape", None)
-        if not self._kept and shape is not None and not isinstance(layer, InputLayer):
+        if kept == [] and shape is not None and not isinstance(layer, InputLayer):
             _core.add_to_sequential(self._handle, _core.make_input_layer(shape))
         _core.add_to_sequential(self._handle, _layer_handle(layer))
-        self._kept.append(layer)
+        if kept is not None:
+            kept.append(layer)
         self._know_shapes()
 
     def pop(self, rebuild=True):
         """Takes the last layer off and gives it back."""
-        _core.pop_of_sequential(self._handle)
+        last = _core.pop_of_sequential(self._handle)
+        kept = self.__dict__.get("_kept")
+        layer = wrap_layer(last) if kept is None else kept.pop()
         object.__setattr__(self, "_chain", None)
-        layer = self._kept.pop()
         self._know_shapes()
         return layer
 
