@@ -9,6 +9,7 @@
 #include "capstan/tensor.h"
 #include "src/core/op_def.h"
 #include "src/core/same_shape.h"
+#include "src/core/shaped_blocks.h"
 
 namespace capstan {
 
@@ -29,10 +30,6 @@ inline Tensor apply(const OpDef& op, Operand a, Operand b, Operand c, const void
   Operand inputs[] = {a, b, c};
   return apply(op, std::span(inputs, 3), attributes);
 }
-
-// A tensor that shares the elements of `base` starting at element `offset`, with another shape. For kernels of ops with
-// the flag kReturnsViews.
-Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset = 0);
 
 // Reads an operand as a tensor: a number becomes a scalar of `dtype` (its own dtype if none is given). A given-up
 // tensor is shared, so that a body may read its operands as often as it likes.
@@ -56,22 +53,6 @@ inline Tensor share(detail::Block* block) {
   detail::retain(block);
   return Tensor::adopt(block);
 }
-
-// A tensor that stands for a value of a traced function, of the name `trace` (see live.h).
-Tensor symbolic(DType dtype, const Shape& shape, std::string_view trace = {});
-inline bool is_symbolic(const detail::Block* block) {
-  return (block->flags.load(std::memory_order_relaxed) & detail::Block::kSymbolic) != 0;
-}
-
-// Whether a shape rule can look at elements: not in a trace, whose every run calls the rule again.
-inline bool has_elements(const TensorRef& tensor) { return !is_symbolic(tensor.block()); }
-
-// A block with a shape and dtype but without elements, for rules that need only these.
-Tensor shape_only(DType dtype, const Shape& shape);
-Tensor shape_only(const TensorRef& like);
-
-// A row-sparse tensor (see Tensor::is_row_sparse) of `rows` rows.
-Tensor make_row_sparse(Tensor indices, Tensor values, const Shape& dense_shape);
 
 // Runs loop over a broadcast of its inputs. `out` has the result's shape; inputs broadcast to it; null inputs are
 // skipped. Large loops run on the thread pool in chunks whose size depends on the shape only.

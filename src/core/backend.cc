@@ -143,7 +143,8 @@ void run_on_device(const OpDef& op, std::span<Block* const> blocks, const void* 
     for (int i = 0; i < specs.size(); ++i)
       outputs[static_cast<std::size_t>(i)] = new_tensor_on(&backend, specs[i].dtype, specs[i].shape);
   }
-  if (op.kind != OpKind::kElementwise) return call_kernel_on(backend, {op, operands, attributes}, outputs);
+  if (op.kind != OpKind::kElementwise)
+    return call_kernel_on(backend, {op, operands, attributes, specs.geometry().data()}, outputs);
   const LoopOfOp loop{&op, -1, (1u << blocks.size()) - 1, static_cast<const double*>(attributes)};
   backend.run_loop(loop, blocks.back()->dtype, outputs[0], there);
 }

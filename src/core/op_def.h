@@ -8,10 +8,13 @@
 // time; every OpDef is a constant.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "capstan/tensor.h"
 #include "src/core/attributes.h"
@@ -61,11 +64,30 @@ struct OutputSpec {
   Shape shape;
 };
 
+// What a shape rule has computed of shapes and attributes and its kernel needs as well, so that it is computed once for
+// a plain call, and once for all runs of a program. It holds no elements of operands and no addresses.
+class Geometry {
+ public:
+  template <class G>
+  void set(const G& geometry) {
+    static_assert(std::is_trivially_copyable_v<G> && sizeof(G) <= kMostBytes && alignof(G) <= alignof(std::int64_t));
+    std::memcpy(bytes_, &geometry, sizeof(G));
+    size_ = sizeof(G);
+  }
+  std::span<const std::byte> bytes() const { return {bytes_, size_}; }
+
+ private:
+  static constexpr std::size_t kMostBytes = 320;
+  alignas(std::int64_t) std::byte bytes_[kMostBytes];
+  std::size_t size_ = 0;
+};
+
 // A call whose operands are resolved.
 struct Call {
   const OpDef& op;
   std::span<const TensorRef> inputs;
   const void* attribute_data;
+  const void* geometry_data = nullptr;  // for the kernel: what infer has handed on
   const Execution& execution = kAlone;  // for the kernel
 
   const TensorRef& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
@@ -73,6 +95,10 @@ struct Call {
   template <class A>
   const A& attributes() const {
     return *static_cast<const A*>(attribute_data);
+  }
+  template <class G>
+  const G& geometry() const {
+    return *static_cast<const G*>(geometry_data);
   }
 };
 
@@ -94,12 +120,19 @@ class OutputSpecs {
   const OutputSpec& operator[](int i) const {
     return i < kInline ? inline_[i] : more_[static_cast<std::size_t>(i - kInline)];
   }
+  // To the kernel, which has it as call.geometry<G>().
+  template <class G>
+  void hand_on(const G& geometry) {
+    geometry_.set(geometry);
+  }
+  std::span<const std::byte> geometry() const { return geometry_.bytes(); }
 
  private:
   static constexpr int kInline = 1;
   OutputSpec inline_[kInline];
   std::vector<OutputSpec> more_;
   int count_ = 0;
+  Geometry geometry_;
 };
 using Infer = void (*)(const Call& call, OutputSpecs& outputs);
 using Kernel = void (*)(const Call& call, std::span<Tensor> outputs);

@@ -80,7 +80,8 @@ void Program::run_accompanied(const Step& step, Tables& tables) const {
   const auto run_kernel = [&](const RowSums* sums) {
     Behind rest(outputs[0], behind ? &*behind : nullptr, sums);
     const Execution execution{prologue ? &*prologue : nullptr, rest.epilogue()};
-    call_kernel({op, operands, op.attributes == nullptr ? nullptr : step.node->attributes, execution}, outputs);
+    const void* const attributes = op.attributes == nullptr ? nullptr : step.node->attributes;
+    call_kernel({op, operands, attributes, step.node->geometry.data(), execution}, outputs);
     rest.finish();
   };
   if (step.sums == nullptr) return run_kernel(nullptr);

@@ -53,8 +53,10 @@ struct Graph {
     std::vector<Value> inputs;
     std::vector<Value> outputs;
     alignas(16) std::byte attributes[64] = {};
-    // Writes the attributes anew before every run; empty for most nodes.
+    // Writes the attributes anew before every run, but none that infer reads; empty for most nodes.
     std::function<void(void* attributes)> renew;
+    // What infer hands on to the kernel, once no pass changes the node any more; see linearize.
+    std::vector<std::byte> geometry;
     // Bit i: this is the last that happens to the value of input i; nobody reads output i. See mark_last_reads.
     std::uint64_t last_reads = 0;
     std::uint64_t unread_outputs = 0;

@@ -1,5 +1,6 @@
 // From a compiled graph to a list of steps.
 #include "src/graph/execution_plan.h"
+#include "src/graph/shapes.h"
 
 namespace capstan {
 
@@ -24,6 +25,16 @@ void add_group(ExecutionPlan& plan, std::span<const Graph::Node> nodes, const st
   plan.append(std::move(step), plan.groups.back().inputs(), plan.groups.back().outputs());
 }
 
+// What kernels have from infer. Only now, when the nodes are those that will run.
+void keep_geometry(Graph& graph) {
+  NodeInference inference(graph);
+  for (Graph::Node& node : graph.nodes) {
+    if (node.op->kernel == nullptr) continue;
+    const OutputSpecs specs = inference.infer(node);
+    node.geometry.assign(specs.geometry().begin(), specs.geometry().end());
+  }
+}
+
 }  // namespace
 
 void linearize(ExecutionPlan& plan) {
@@ -40,6 +51,7 @@ void linearize(ExecutionPlan& plan) {
   }
   plan.graph.for_each_result([&](Graph::Value value) { leaves[at(value)] = true; });
 
+  keep_geometry(plan.graph);
   plan.values.resize(plan.graph.values.size());
   for (std::size_t i = 0; i < plan.graph.nodes.size();) {
     const std::size_t end = plan.graph.end_of_unit(i);

@@ -55,15 +55,14 @@ void Program::run_step_on_device(const Step& step, Tables& tables) const {
   next_out += node.outputs.size();
   const std::span<Tensor> outputs(tables.outputs.data() + at(step.first_output), node.outputs.size());
   if (step.is_loop) return run_one_loop(node, operands, outputs[0]);
-  const void* const attributes = attributes_of(step, tables);
-  call_kernel_on(backend, {*node.op, operands, node.op->attributes == nullptr ? nullptr : attributes}, outputs);
+  const void* const attributes = node.op->attributes == nullptr ? nullptr : attributes_of(step, tables);
+  call_kernel_on(backend, {*node.op, operands, attributes, node.geometry.data()}, outputs);
   if (step.epilogue >= 0) run_group(step.epilogue);
   if (step.sums != nullptr) {
     const Graph::Node& sums = *step.sums;
-    call_kernel_on(
-        backend,
-        {*sums.op, std::span<const TensorRef>(tables.operands.data() + next_in, sums.inputs.size()), sums.attributes},
-        std::span<Tensor>(tables.outputs.data() + next_out, sums.outputs.size()));
+    const std::span<const TensorRef> summed(tables.operands.data() + next_in, sums.inputs.size());
+    call_kernel_on(backend, {*sums.op, summed, sums.attributes, sums.geometry.data()},
+                   std::span<Tensor>(tables.outputs.data() + next_out, sums.outputs.size()));
   }
   finish_step(step, tables);
 }

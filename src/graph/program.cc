@@ -235,7 +235,7 @@ void Program::run_step(const Step& step, Tables& tables) const {
     return;
   }
   const OpDef& op = *step.node->op;
-  call_kernel({op, operands, op.attributes == nullptr ? nullptr : attributes}, outputs);
+  call_kernel({op, operands, op.attributes == nullptr ? nullptr : attributes, step.node->geometry.data()}, outputs);
   finish_step(step, tables);
 }
 

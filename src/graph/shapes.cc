@@ -18,24 +18,29 @@ constexpr std::int64_t kMostFolded = kMaxRank;
 
 }  // namespace
 
+detail::Block* NodeInference::block_of(Value value) {
+  Tensor& tensor = stand_ins_[at(value)];
+  if (!tensor.has_value()) {
+    const Graph::ValueInfo& info = graph_.values[at(value)];
+    tensor = info.constant.has_value() ? info.constant : symbolic(info.dtype, info.shape);
+  }
+  return tensor.block();
+}
+
+OutputSpecs NodeInference::infer(const Graph::Node& node) {
+  inputs_.clear();
+  for (const Value input : node.inputs) inputs_.push_back(block_of(input));
+  OutputSpecs specs;
+  infer_outputs(*node.op, inputs_, node.op->attributes == nullptr ? nullptr : node.attributes, specs);
+  return specs;
+}
+
 Graph with_shapes(const Graph& generic, std::span<const Shape> arguments) {
   Graph graph = generic;
   for (std::size_t i = 0; i < arguments.size(); ++i) graph.values[at(graph.arguments[i])].shape = arguments[i];
-  std::vector<Tensor> stand_ins(graph.values.size());
-  const auto block_of = [&](Value value) {
-    Tensor& tensor = stand_ins[at(value)];
-    if (!tensor.has_value()) {
-      const Graph::ValueInfo& info = graph.values[at(value)];
-      tensor = info.constant.has_value() ? info.constant : symbolic(info.dtype, info.shape);
-    }
-    return tensor.block();
-  };
-  std::vector<detail::Block*> inputs;
+  NodeInference inference(graph);
   for (const Graph::Node& node : graph.nodes) {
-    inputs.clear();
-    for (const Value input : node.inputs) inputs.push_back(block_of(input));
-    OutputSpecs specs;
-    infer_outputs(*node.op, inputs, node.op->attributes == nullptr ? nullptr : node.attributes, specs);
+    const OutputSpecs specs = inference.infer(node);
     CAPSTAN_CHECK(specs.size() == static_cast<int>(node.outputs.size()), ShapeError, node.op->name, ": gives ",
                   specs.size(), " results, not ", node.outputs.size());
     for (int i = 0; i < specs.size(); ++i)

@@ -10,6 +10,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "src/graph/graph.h"
 
@@ -18,6 +19,21 @@ namespace capstan {
 // What is different in two graphs of one function, in words; empty if it is nothing but the shapes of values. The first
 // `argument_variables` captured variables are arguments and may be any.
 std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_variables);
+
+// Infers the outputs of nodes of a graph. Operands are stand-ins without elements, those of constants aside.
+class NodeInference {
+ public:
+  explicit NodeInference(const Graph& graph) : graph_(graph), stand_ins_(graph.values.size()) {}
+  // The shapes of the node's inputs must be known by now.
+  OutputSpecs infer(const Graph::Node& node);
+
+ private:
+  detail::Block* block_of(Graph::Value value);
+
+  const Graph& graph_;
+  std::vector<Tensor> stand_ins_;  // by value
+  std::vector<detail::Block*> inputs_;
+};
 
 // The graph for arguments of other shapes: those of its tensors, in order. Throws what inferring a shape throws, and
 // ShapeError if a captured variable would change its shape.

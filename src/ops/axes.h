@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "src/core/check.h"
+#include "src/kernels/axis_view.h"
 
 namespace capstan {
 
@@ -17,6 +18,13 @@ inline int normalize_axis(std::string_view op, std::int64_t axis, int rank) {
   const std::int64_t normal = axis < 0 ? axis + rank : axis;
   if (normal < 0 || normal >= rank) throw_axis_out_of_range(op, axis, rank);
   return static_cast<int>(normal);
+}
+
+// A tensor of that shape around one of its axes, counted from the front.
+inline AxisView view_around(const Shape& shape, int axis) {
+  AxisView view;
+  for (int i = 0; i < shape.rank(); ++i) (i < axis ? view.outer : i == axis ? view.n : view.inner) *= shape[i];
+  return view;
 }
 
 // Which of a tensor's axes are meant.

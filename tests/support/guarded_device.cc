@@ -146,7 +146,7 @@ void GuardedDevice::run_kernel(const Call& call, std::span<Tensor> outputs) {
   std::vector<Tensor> results(outputs.size());
   const bool makes_results = has_flag(call.op, kReturnsViews);
   for (std::size_t i = 0; i < outputs.size() && !makes_results; ++i) results[i] = accessible(outputs[i]);
-  call.op.kernel({call.op, operands, call.attribute_data}, results);
+  call.op.kernel({call.op, operands, call.attribute_data, call.geometry_data}, results);
   for (std::size_t i = 0; i < outputs.size() && makes_results; ++i) outputs[i] = guarded(std::move(results[i]));
 }
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kChunk = 32768;
 
 template <class T>
-void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
-                        std::int64_t* out) {
+void arg_extremum_typed(bool largest, const AxisView& view, const T* in, std::int64_t* out) {
+  const std::int64_t outer = view.outer, n = view.n, inner = view.inner;
   const auto column = [&](std::int64_t o, std::int64_t j) {
     const T* p = in + o * n * inner + j;
     std::int64_t best = 0;
@@ -43,11 +43,9 @@ void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::i
 
 }  // namespace
 
-void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* in,
-                  std::int64_t* out) {
+void arg_extremum(bool largest, DType dtype, const AxisView& view, const void* in, std::int64_t* out) {
   // Complex numbers have no order; the op refuses them.
-  with_ordered_type(dtype,
-                    [&]<class T>(T) { arg_extremum_typed(largest, outer, n, inner, static_cast<const T*>(in), out); });
+  with_ordered_type(dtype, [&]<class T>(T) { arg_extremum_typed(largest, view, static_cast<const T*>(in), out); });
 }
 
 }  // namespace capstan

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "capstan/dtype.h"
+#include "src/kernels/axis_view.h"
 
 namespace capstan {
 
@@ -68,9 +69,8 @@ void reduce(Reduction reduction, DType dtype, const ReduceShape& shape, const vo
 void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape, const void* in,
                  void* out);
 
-// The position of the largest (smallest) element of every column of [outer, n, inner], n >= 1: the
-// first one at ties; a NaN wins over nothing. `out` holds outer * inner positions.
-void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* in,
-                  std::int64_t* out);
+// The position of the largest (smallest) element of every row along n >= 1: the first one at ties; a NaN wins over
+// nothing. `out` holds outer * inner positions.
+void arg_extremum(bool largest, DType dtype, const AxisView& view, const void* in, std::int64_t* out);
 
 }  // namespace capstan

@@ -133,7 +133,7 @@ Item* sort_items(Item* items, Item* other, std::int64_t n) {
 
 // Calls body(first element, scratch) for every row; the scratch holds two lists of n items.
 template <class Item, class Body>
-void for_rows(const SortView& view, const Body& body) {
+void for_rows(const AxisView& view, const Body& body) {
   const std::int64_t rows = view.outer * view.inner;
   if (rows == 0 || view.n == 0) return;
   const std::int64_t per_task = std::max<std::int64_t>(1, kTaskElements / view.n);
@@ -154,7 +154,7 @@ void for_rows(const SortView& view, const Body& body) {
 
 }  // namespace
 
-void sort_rows(DType dtype, const SortView& view, bool descending, const void* in, void* out) {
+void sort_rows(DType dtype, const AxisView& view, bool descending, const void* in, void* out) {
   with_ordered_type(dtype, [&]<class T>(T) {
     using K = KeyOf<T>;
     const K flip = descending ? std::numeric_limits<K>::max() : K{0};
@@ -168,7 +168,7 @@ void sort_rows(DType dtype, const SortView& view, bool descending, const void* i
   });
 }
 
-void argsort_rows(DType dtype, const SortView& view, bool descending, const void* in, std::int32_t* out) {
+void argsort_rows(DType dtype, const AxisView& view, bool descending, const void* in, std::int32_t* out) {
   with_ordered_type(dtype, [&]<class T>(T) {
     using K = KeyOf<T>;
     const K flip = descending ? std::numeric_limits<K>::max() : K{0};

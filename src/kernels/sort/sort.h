@@ -7,21 +7,15 @@
 #include <cstdint>
 
 #include "capstan/dtype.h"
+#include "src/kernels/axis_view.h"
 
 namespace capstan {
 
-// A tensor [outer, n, inner] whose rows run along n.
-struct SortView {
-  std::int64_t outer = 1;
-  std::int64_t n = 1;
-  std::int64_t inner = 1;
-};
-
 // The rows in order; `out` has the layout of `in`.
-void sort_rows(DType dtype, const SortView& view, bool descending, const void* in, void* out);
+void sort_rows(DType dtype, const AxisView& view, bool descending, const void* in, void* out);
 
 // The positions of the elements in that order. n is at most 2^31 - 1.
-void argsort_rows(DType dtype, const SortView& view, bool descending, const void* in, std::int32_t* out);
+void argsort_rows(DType dtype, const AxisView& view, bool descending, const void* in, std::int32_t* out);
 
 // The k largest elements of each row of `in` [rows, n], largest first, and their positions. k <= n <= 2^31 - 1.
 void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, const void* in, void* values,

@@ -107,13 +107,8 @@ double simplex_shift(std::vector<double>& row) {
 }
 
 template <class T>
-void sparsemax_rows(const Shape& shape, int axis, const T* x, T* y) {
-  std::int64_t outer = 1;
-  std::int64_t inner = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i != axis) (i < axis ? outer : inner) *= shape[i];
-  }
-  const std::int64_t n = shape[axis];
+void sparsemax_rows(const AxisView& view, const T* x, T* y) {
+  const auto [outer, n, inner] = view;
   if (n == 0) return;
   const auto project = [&](std::int64_t number, std::vector<double>& row) {
     const std::int64_t first = number / inner * inner * n + number % inner;
@@ -150,15 +145,15 @@ constinit const OpDef kSparsemax = {
           const TensorRef& x = call.input(0);
           CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                         arguments({{"x", x}}));
-          normalize_axis(call.op.name, call.attributes<AxisAttributes>().axis, x.rank());
+          outputs.hand_on(
+              view_around(x.shape(), normalize_axis(call.op.name, call.attributes<AxisAttributes>().axis, x.rank())));
           outputs.add(x.dtype(), x.shape());
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           const TensorRef& x = call.input(0);
-          const int axis = normalize_axis(call.op.name, call.attributes<AxisAttributes>().axis, x.rank());
           const auto run = [&]<class T>(T) {
-            sparsemax_rows(x.shape(), axis, x.data<T>(), mutable_data<T>(outputs[0]));
+            sparsemax_rows(call.geometry<AxisView>(), x.data<T>(), mutable_data<T>(outputs[0]));
           };
           if (x.dtype() == DType::kFloat32) return run(float{});
           if (x.dtype() == DType::kFloat64) return run(double{});

@@ -106,13 +106,13 @@ constexpr AttributeType kReverseAttributes =
 
 void infer_reverse(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank());
+  outputs.hand_on(normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank()));
   outputs.add(x.dtype(), x.shape());
 }
 
 void reverse_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const AxisSet set = normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank());
+  const auto& set = call.geometry<AxisSet>();
   if (x.size() == 0) return;
   CopyAxis axes[kMaxRank];
   std::int64_t stride = 1;
@@ -158,7 +158,7 @@ Shifts shifts_of(const RollAttributes& attributes, const TensorRef& x) {
 }
 
 void infer_roll(const Call& call, OutputSpecs& outputs) {
-  shifts_of(call.attributes<RollAttributes>(), call.input(0));
+  outputs.hand_on(shifts_of(call.attributes<RollAttributes>(), call.input(0)));
   outputs.add(call.input(0).dtype(), call.input(0).shape());
 }
 
@@ -166,7 +166,7 @@ void infer_roll(const Call& call, OutputSpecs& outputs) {
 void roll_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const int rank = x.rank();
-  const Shifts shifts = shifts_of(call.attributes<RollAttributes>(), x);
+  const auto& shifts = call.geometry<Shifts>();
   if (x.size() == 0) return;
   for (int box = 0; box < 1 << rank; ++box) {  // bit i: the part of axis i that wraps around
     CopyAxis axes[kMaxRank];

@@ -55,19 +55,16 @@ void infer_concat(const Call& call, OutputSpecs& outputs) {
     shape.set(axis, shape[axis] + x.dim(axis));
   }
   outputs.add(first.dtype(), shape);
+  outputs.hand_on(view_around(shape, axis));
 }
 
 void concat_kernel(const Call& call, std::span<Tensor> outputs) {
-  const Shape shape = outputs[0].shape();
-  const int axis = normalize_axis("concat", call.attributes<AxisAttributes>().axis, shape.rank());
-  const std::int64_t outer = product(shape, 0, axis);
-  const std::int64_t inner = product(shape, axis + 1, shape.rank());
-  const std::int64_t step = shape[axis] * inner;
+  const auto [outer, n, inner] = call.geometry<AxisView>();
+  if (outer == 0) return;
   std::int64_t offset = 0;
-  for (int i = 0; i < call.input_count(); ++i) {
-    const std::int64_t run = call.input(i).dim(axis) * inner;
-    copy_runs(bytes_of(outputs[0], offset), bytes_of(call.input(i)), outer, run, step, run,
-              size_of(outputs[0].dtype()));
+  for (const TensorRef& x : call.inputs) {
+    const std::int64_t run = x.size() / outer;
+    copy_runs(bytes_of(outputs[0], offset), bytes_of(x), outer, run, n * inner, run, size_of(x.dtype()));
     offset += run;
   }
 }
@@ -117,15 +114,13 @@ void infer_stack(const Call& call, OutputSpecs& outputs) {
   shape.push_back(call.input_count());
   for (int i = axis; i < first.rank(); ++i) shape.push_back(first.dim(i));
   outputs.add(first.dtype(), shape);
+  outputs.hand_on(view_around(shape, axis));
 }
 
 void stack_kernel(const Call& call, std::span<Tensor> outputs) {
-  const Shape shape = call.input(0).shape();
-  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, shape.rank() + 1);
-  const std::int64_t outer = product(shape, 0, axis);
-  const std::int64_t inner = product(shape, axis, shape.rank());
+  const auto [outer, n, inner] = call.geometry<AxisView>();
   for (int i = 0; i < call.input_count(); ++i) {
-    copy_runs(bytes_of(outputs[0], i * inner), bytes_of(call.input(i)), outer, inner, call.input_count() * inner, inner,
+    copy_runs(bytes_of(outputs[0], i * inner), bytes_of(call.input(i)), outer, inner, n * inner, inner,
               size_of(outputs[0].dtype()));
   }
 }
@@ -146,6 +141,11 @@ struct UnstackAttributes {
 constexpr AttributeType kUnstackAttributes =
     attribute_type<UnstackAttributes>({field<&UnstackAttributes::axis>("axis"), field<&UnstackAttributes::num>("num")});
 
+struct UnstackGeometry {
+  AxisView whole;
+  Shape part;
+};
+
 void infer_unstack(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<UnstackAttributes>();
@@ -159,6 +159,7 @@ void infer_unstack(const Call& call, OutputSpecs& outputs) {
     if (i != axis) shape.push_back(x.dim(i));
   }
   for (std::int64_t i = 0; i < length; ++i) outputs.add(x.dtype(), shape);
+  outputs.hand_on(UnstackGeometry{view_around(x.shape(), axis), shape});
 }
 
 // One part of a cut along an axis: a view if nothing lies between its elements.
@@ -171,17 +172,12 @@ Tensor cut(const TensorRef& x, const Shape& shape, std::int64_t outer, std::int6
 }
 
 void unstack_kernel(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& x = call.input(0);
-  const Shape whole = x.shape();
-  const int axis = normalize_axis("unstack", call.attributes<UnstackAttributes>().axis, x.rank());
-  Shape shape;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != axis) shape.push_back(whole[i]);
-  }
-  const std::int64_t inner = product(whole, axis + 1, whole.rank());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i] =
-        cut(x, shape, product(whole, 0, axis), inner, whole[axis] * inner, static_cast<std::int64_t>(i) * inner);
+  const auto& [whole, part] = call.geometry<UnstackGeometry>();
+  const auto [outer, n, inner] = whole;
+  std::int64_t offset = 0;
+  for (Tensor& output : outputs) {
+    output = cut(call.input(0), part, outer, inner, n * inner, offset);
+    offset += inner;
   }
 }
 

@@ -105,17 +105,17 @@ void infer_sum_like(const Call& call, OutputSpecs& outputs) {
                 arguments({{"x", x}, {"like", like}}));
   CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, "sum_like: dtype bool is not supported", arguments({{"x", x}}));
   outputs.add(x.dtype(), like.shape());
+  ReduceShape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    const int axis = i - (x.rank() - like.rank());
+    shape.add(x.dim(i), axis < 0 || like.dim(axis) != x.dim(i));
+  }
+  outputs.hand_on(shape);
 }
 
 void sum_like_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const TensorRef& out = outputs[0];
-  ReduceShape shape;
-  for (int i = 0; i < x.rank(); ++i) {
-    const int axis = i - (x.rank() - out.rank());
-    shape.add(x.dim(i), axis < 0 || out.dim(axis) != x.dim(i));
-  }
-  reduce(Reduction::kSum, x.dtype(), shape, x.raw_data(), mutable_raw_data(outputs[0]));
+  reduce(Reduction::kSum, x.dtype(), call.geometry<ReduceShape>(), x.raw_data(), mutable_raw_data(outputs[0]));
 }
 
 void sum_like_vjp(const VjpCall& call, std::span<Tensor> cotangents) {

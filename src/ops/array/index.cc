@@ -77,6 +77,7 @@ void infer_gather(const Call& call, OutputSpecs& outputs) {
   for (int i = plan.batch_dims; i < indices.rank(); ++i) shape.push_back(indices[i]);
   for (int i = plan.axis + 1; i < params.rank(); ++i) shape.push_back(params[i]);
   outputs.add(call.input(0).dtype(), shape);
+  outputs.hand_on(plan);
 }
 
 template <class T>
@@ -119,10 +120,8 @@ void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* 
 
 void gather_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& params = call.input(0);
-  const TensorRef& indices = call.input(1);
-  const GatherPlan plan = plan_gather(params.shape(), indices.shape(), call.attributes<GatherAttributes>());
-  with_indices(indices, [&](const auto* data) {
-    gather_elements(plan, data, static_cast<const std::byte*>(params.raw_data()),
+  with_indices(call.input(1), [&](const auto* data) {
+    gather_elements(call.geometry<GatherPlan>(), data, static_cast<const std::byte*>(params.raw_data()),
                     static_cast<std::byte*>(mutable_raw_data(outputs[0])), size_of(params.dtype()));
   });
 }

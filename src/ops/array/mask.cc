@@ -48,6 +48,7 @@ void infer_one_hot(const Call& call, OutputSpecs& outputs) {
   shape.push_back(attributes.depth);
   for (int i = axis; i < indices.rank(); ++i) shape.push_back(indices.dim(i));
   outputs.add(attributes.dtype, shape);
+  outputs.hand_on(view_around(shape, axis));
 }
 
 void one_hot_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -59,8 +60,7 @@ void one_hot_kernel(const Call& call, std::span<Tensor> outputs) {
   const std::size_t size = size_of(out.dtype());
   fill_elements(mutable_raw_data(out), off.raw_data(), out.size(), size);
   if (out.size() == 0) return;
-  const int axis = normalize_axis("one_hot", attributes.axis, indices.rank() + 1);
-  const std::int64_t inner = product(indices.shape(), axis, indices.rank());
+  const std::int64_t inner = call.geometry<AxisView>().inner;
   auto* data = static_cast<std::byte*>(mutable_raw_data(out));
   const auto place = [&](const auto* index) {
     for (std::int64_t i = 0; i < indices.size(); ++i) {

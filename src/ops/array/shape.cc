@@ -23,12 +23,13 @@ namespace capstan {
 
 namespace {
 
-// Fills outputs[0] with a view of the first input in the inferred shape.
-template <Infer infer>
+// The first input in another shape.
+void add_view(const Call& call, const Shape& shape, OutputSpecs& outputs) {
+  outputs.add(call.input(0).dtype(), shape);
+  outputs.hand_on(shape);
+}
 void view_kernel(const Call& call, std::span<Tensor> outputs) {
-  OutputSpecs specs;
-  infer(call, specs);
-  outputs[0] = make_view(call.input(0), specs[0].shape);
+  outputs[0] = make_view(call.input(0), call.geometry<Shape>());
 }
 
 // The cotangent of a tensor whose elements were only arranged differently.
@@ -67,7 +68,7 @@ void infer_reshape(const Call& call, OutputSpecs& outputs) {
     CAPSTAN_CHECK(!overflow && known == x.size(), ShapeError, "reshape: ", x.size(), " elements do not fill the shape ",
                   shape, arguments({{"x", x}}));
   }
-  outputs.add(x.dtype(), shape);
+  add_view(call, shape, outputs);
 }
 
 bool batch_reshape(const BatchCall& call, std::vector<Tensor>& outputs) {
@@ -94,7 +95,7 @@ void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
     shape.push_back(x.dim(i));
   }
   if (axis == x.rank()) shape.push_back(1);
-  outputs.add(x.dtype(), shape);
+  add_view(call, shape, outputs);
 }
 
 struct SqueezeAttributes {
@@ -115,7 +116,7 @@ void infer_squeeze(const Call& call, OutputSpecs& outputs) {
                   arguments({{"x", x}}));
     if (!set.on[i] || length != 1) shape.push_back(length);
   }
-  outputs.add(x.dtype(), shape);
+  add_view(call, shape, outputs);
 }
 
 bool batch_squeeze(const BatchCall& call, std::vector<Tensor>& outputs) {
@@ -165,11 +166,12 @@ void infer_transpose(const Call& call, OutputSpecs& outputs) {
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) shape.push_back(x.dim(perm.axis[i]));
   outputs.add(x.dtype(), shape);
+  outputs.hand_on(perm);
 }
 
 void transpose_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const Permutation perm = permutation_of(call.attributes<TransposeAttributes>().perm, x);
+  const auto& perm = call.geometry<Permutation>();
   std::int64_t stride[kMaxRank];
   std::int64_t step = 1;
   for (int i = x.rank() - 1; i >= 0; --i) {
@@ -212,7 +214,7 @@ void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   const TensorRef& like = call.input(1);
   CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(), " elements do not fill the shape ",
                 like.shape(), arguments({{"x", x}, {"like", like}}));
-  outputs.add(x.dtype(), like.shape());
+  add_view(call, like.shape(), outputs);
 }
 
 // --- The ops ---
@@ -223,7 +225,7 @@ constexpr OpDef kReshape = {
     .flags = kReturnsViews | kReshapes | kLinear,
     .attributes = &kReshapeAttributes,
     .infer = infer_reshape,
-    .kernel = view_kernel<infer_reshape>,
+    .kernel = view_kernel,
     .vjp = reshape_vjp,
     .batch = batch_reshape,
 };
@@ -233,7 +235,7 @@ constexpr OpDef kExpandDims = {
     .flags = kReturnsViews | kReshapes | kLinear,
     .attributes = &kAxisAttributes,
     .infer = infer_expand_dims,
-    .kernel = view_kernel<infer_expand_dims>,
+    .kernel = view_kernel,
     .vjp = reshape_vjp,
     .batch = batch_axis<&AxisAttributes::axis>,
 };
@@ -243,7 +245,7 @@ constexpr OpDef kSqueeze = {
     .flags = kReturnsViews | kReshapes | kLinear,
     .attributes = &kSqueezeAttributes,
     .infer = infer_squeeze,
-    .kernel = view_kernel<infer_squeeze>,
+    .kernel = view_kernel,
     .vjp = reshape_vjp,
     .batch = batch_squeeze,
 };
@@ -310,7 +312,7 @@ constexpr OpDef kReshapeLike = {
     .arity = 2,
     .input_names = "x, like",
     .infer = infer_reshape_like,
-    .kernel = view_kernel<infer_reshape_like>,
+    .kernel = view_kernel,
     .shape_inputs = 0b10,
     .vjp = reshape_vjp,
     .batch = batch_like,

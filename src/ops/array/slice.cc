@@ -32,12 +32,14 @@ constexpr AttributeType kGetitemAttributes =
     attribute_type<GetitemAttributes>({field<&GetitemAttributes::index>("index", true)});
 
 void infer_getitem(const Call& call, OutputSpecs& outputs) {
-  outputs.add(call.input(0).dtype(), select(call.attributes<GetitemAttributes>().index, call.input(0)).shape);
+  const Selection selection = select(call.attributes<GetitemAttributes>().index, call.input(0));
+  outputs.add(call.input(0).dtype(), selection.shape);
+  outputs.hand_on(selection);
 }
 
 void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const Selection selection = select(call.attributes<GetitemAttributes>().index, x);
+  const auto& selection = call.geometry<Selection>();
   const std::int64_t count = selection.shape.size();
   if (count > 0 && selection.contiguous()) {
     outputs[0] = make_view(x, selection.shape, selection.offset);
@@ -81,16 +83,17 @@ void write_selected(std::byte* data, Selection selection, const TensorRef& value
 void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
-  const Shape selected = select(call.attributes<GetitemAttributes>().index, like).shape;
-  CAPSTAN_CHECK(x.shape() == selected, ShapeError, "getitem_adjoint: the index selects the shape ", selected, ", not ",
-                x.shape(), arguments({{"x", x}, {"like", like}}));
+  const Selection selection = select(call.attributes<GetitemAttributes>().index, like);
+  CAPSTAN_CHECK(x.shape() == selection.shape, ShapeError, "getitem_adjoint: the index selects the shape ",
+                selection.shape, ", not ", x.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
+  outputs.hand_on(selection);
 }
 
 void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const Tensor& out = outputs[0];
-  const Selection selection = select(call.attributes<GetitemAttributes>().index, call.input(1));
+  const auto& selection = call.geometry<Selection>();
   if (out.size() == 0) return;
   const std::size_t size = size_of(x.dtype());
   auto* data = static_cast<std::byte*>(mutable_raw_data(out));
@@ -115,10 +118,11 @@ extern const OpDef kWithSlice;
 void infer_with_slice(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& value = call.input(1);
-  const Shape selected = select(call.attributes<GetitemAttributes>().index, x).shape;
-  CAPSTAN_CHECK(value.shape() == selected, ShapeError, "with_slice: the index selects the shape ", selected, ", not ",
-                value.shape(), arguments({{"x", x}, {"value", value}}));
+  const Selection selection = select(call.attributes<GetitemAttributes>().index, x);
+  CAPSTAN_CHECK(value.shape() == selection.shape, ShapeError, "with_slice: the index selects the shape ",
+                selection.shape, ", not ", value.shape(), arguments({{"x", x}, {"value", value}}));
   outputs.add(x.dtype(), x.shape());
+  outputs.hand_on(selection);
 }
 
 void with_slice_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -128,7 +132,7 @@ void with_slice_kernel(const Call& call, std::span<Tensor> outputs) {
   const std::size_t size = size_of(x.dtype());
   auto* data = static_cast<std::byte*>(mutable_raw_data(outputs[0]));
   if (value.size() != x.size()) std::memcpy(data, x.raw_data(), static_cast<std::size_t>(x.size()) * size);
-  if (value.size() > 0) write_selected(data, select(call.attributes<GetitemAttributes>().index, x), value, size);
+  if (value.size() > 0) write_selected(data, call.geometry<Selection>(), value, size);
 }
 
 void with_slice_vjp(const VjpCall& call, std::span<Tensor> cotangents) {

@@ -172,7 +172,9 @@ ConvShape backprop_filter_shape(const Call& call) {
 template <int R>
 void infer_conv(const Call& call, OutputSpecs& outputs) {
   check_conv_dtype(call);
-  add_output<R>(call, result_shape<R>(forward_shape<R>(call)), outputs);
+  const ConvShape shape = forward_shape<R>(call);
+  add_output<R>(call, result_shape<R>(shape), outputs);
+  outputs.hand_on(shape);
 }
 // The gradient must have the shape that the forward convolution would give.
 template <int R>
@@ -182,6 +184,7 @@ void infer_backprop(const Call& call, const ConvShape& shape, std::string_view f
                 call.input(1).shape(), " where ", due, " is expected",
                 arguments({{first, call.input(0)}, {"out_backprop", call.input(1)}}));
   add_output<R>(call, call.attributes<BackpropAttributes<R>>().sizes.shape(), outputs);
+  outputs.hand_on(shape);
 }
 template <int R>
 void infer_backprop_input(const Call& call, OutputSpecs& outputs) {
@@ -196,8 +199,9 @@ void infer_backprop_filter(const Call& call, OutputSpecs& outputs) {
 
 // Runs a kernel for operands a and b. Many items are the tasks; few have the threads one after the other.
 template <class T>
-void run_items(const Call& call, const ConvShape& shape, int rank, int a, int b, const Tensor& output,
+void run_items(const Call& call, int rank, int a, int b, const Tensor& output,
                void (*kernel)(const ConvShape&, const T*, const T*, T*, const Execution&)) {
+  const auto& shape = call.geometry<ConvShape>();
   const WideInput<T> left(call.input(a));
   const WideInput<T> right(call.input(b));
   const WideOutput<T> out(output);
@@ -214,21 +218,18 @@ void run_items(const Call& call, const ConvShape& shape, int rank, int a, int b,
 }
 template <int R>
 void run_conv(const Call& call, std::span<Tensor> outputs) {
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    run_items<T>(call, forward_shape<R>(call), R + 3, 0, 1, outputs[0], conv_forward<T>);
-  });
+  with_wide_type(call.input(0).dtype(),
+                 [&]<class T>(T) { run_items<T>(call, R + 3, 0, 1, outputs[0], conv_forward<T>); });
 }
 template <int R>
 void run_backprop_input(const Call& call, std::span<Tensor> outputs) {
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    run_items<T>(call, backprop_input_shape<R>(call), R + 3, 1, 0, outputs[0], conv_backward_input<T>);
-  });
+  with_wide_type(call.input(0).dtype(),
+                 [&]<class T>(T) { run_items<T>(call, R + 3, 1, 0, outputs[0], conv_backward_input<T>); });
 }
 template <int R>
 void run_backprop_filter(const Call& call, std::span<Tensor> outputs) {
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    run_items<T>(call, backprop_filter_shape<R>(call), R + 3, 0, 1, outputs[0], conv_backward_filter<T>);
-  });
+  with_wide_type(call.input(0).dtype(),
+                 [&]<class T>(T) { run_items<T>(call, R + 3, 0, 1, outputs[0], conv_backward_filter<T>); });
 }
 
 // --- The three with the attributes of one another, for the rules ---

@@ -14,16 +14,10 @@ namespace capstan {
 
 namespace {
 
-void infer_cholesky(const Call& call, OutputSpecs& outputs) {
-  const TensorRef& a = call.input(0);
-  square_matrices(call.op.name, a);
-  outputs.add(a.dtype(), a.shape());
-}
-
 void run_cholesky(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   with_matrix_type(a.dtype(), [&]<class T>(T) {
     const T* in = a.data<T>();
@@ -55,7 +49,7 @@ constinit const OpDef kCholesky = {
     .name = "cholesky",
     .text = "The lower triangular factor l of positive definite matrices, a = l l^H.",
     .input_names = "a",
-    .infer = infer_cholesky,
+    .infer = infer_square,
     .kernel = run_cholesky,
     .saves = {.outputs = 1},
     .vjp = vjp_cholesky,

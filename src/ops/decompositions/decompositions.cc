@@ -26,6 +26,7 @@ constexpr AttributeType kQrAttributes =
 void infer_qr(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
   const Matrices matrices = factorable(call.op.name, a);
+  outputs.hand_on(matrices);
   const std::int64_t k =
       call.attributes<QrAttributes>().full_matrices ? matrices.rows : std::min(matrices.rows, matrices.columns);
   outputs.add(a.dtype(), matrix_shape(matrices.batch, matrices.rows, k));
@@ -36,7 +37,7 @@ void run_qr(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const bool full = call.attributes<QrAttributes>().full_matrices;
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t m = matrices.rows;
   const std::int64_t n = matrices.columns;
   const std::int64_t k = full ? m : std::min(m, n);
@@ -101,6 +102,7 @@ void vjp_qr(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void infer_lu(const Call& call, OutputSpecs& outputs) {
   const Matrices matrices = square_matrices(call.op.name, call.input(0));
+  outputs.hand_on(matrices);
   outputs.add(call.input(0).dtype(), call.input(0).shape());
   outputs.add(DType::kInt32, vector_shape(matrices.batch, matrices.rows));
 }
@@ -108,7 +110,7 @@ void infer_lu(const Call& call, OutputSpecs& outputs) {
 void run_lu(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   with_matrix_type(a.dtype(), [&]<class T>(T) {
     const T* in = a.data<T>();

@@ -23,7 +23,7 @@ template <class T, class Write>
 void each_determinant(const Call& call, const Write& write) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   const T* in = a.data<T>();
   for_each_matrix(matrices.count, static_cast<double>(n * n) * static_cast<double>(n), [&](std::int64_t i) {
@@ -33,7 +33,9 @@ void each_determinant(const Call& call, const Write& write) {
 }
 
 void infer_det(const Call& call, OutputSpecs& outputs) {
-  outputs.add(call.input(0).dtype(), square_matrices(call.op.name, call.input(0)).batch);
+  const Matrices matrices = square_matrices(call.op.name, call.input(0));
+  outputs.add(call.input(0).dtype(), matrices.batch);
+  outputs.hand_on(matrices);
 }
 
 void run_det(const Call& call, std::span<Tensor> outputs) {
@@ -44,9 +46,8 @@ void run_det(const Call& call, std::span<Tensor> outputs) {
 }
 
 void infer_slogdet(const Call& call, OutputSpecs& outputs) {
-  const Shape batch = square_matrices(call.op.name, call.input(0)).batch;
-  outputs.add(call.input(0).dtype(), batch);
-  outputs.add(call.input(0).dtype(), batch);
+  infer_det(call, outputs);
+  outputs.add(call.input(0).dtype(), outputs[0].shape);
 }
 
 void run_slogdet(const Call& call, std::span<Tensor> outputs) {
@@ -74,7 +75,7 @@ void vjp_slogdet(const VjpCall& call, std::span<Tensor> cotangents) {
 void run_cofactors(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   with_matrix_type(a.dtype(), [&]<class T>(T) {
     const T* in = a.data<T>();
@@ -147,11 +148,7 @@ constinit const OpDef kCofactors = {
     .name = "cofactors",
     .text = "The cofactors of square matrices, singular ones included.",
     .input_names = "a",
-    .infer =
-        [](const Call& call, OutputSpecs& outputs) {
-          square_matrices(call.op.name, call.input(0));
-          outputs.add(call.input(0).dtype(), call.input(0).shape());
-        },
+    .infer = infer_square,
     .kernel = run_cofactors,
     .saves = {.inputs = 1},
     .vjp = vjp_cofactors,

@@ -18,6 +18,7 @@ void infer_eigvals(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(is_complex(a.dtype()), DTypeError, call.op.name, ": dtype ", a.dtype(), " is not supported",
                 arguments({{"a", a}}));
   const Matrices matrices = square_matrices(call.op.name, a);
+  outputs.hand_on(matrices);
   outputs.add(a.dtype(), vector_shape(matrices.batch, matrices.rows));
 }
 
@@ -29,7 +30,7 @@ void infer_eig(const Call& call, OutputSpecs& outputs) {
 template <class T>
 void eig_of(const Call& call, std::span<Tensor> outputs) {
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, call.input(0));
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   const T* in = call.input(0).data<T>();
   T* w = mutable_data<T>(outputs[0]);

@@ -26,13 +26,14 @@ constexpr AttributeType kPinvAttributes = attribute_type<PinvAttributes>({field<
 
 void infer_pinv(const Call& call, OutputSpecs& outputs) {
   const Matrices matrices = factorable(call.op.name, call.input(0));
+  outputs.hand_on(matrices);
   outputs.add(call.input(0).dtype(), matrix_shape(matrices.batch, matrices.columns, matrices.rows));
 }
 
 void run_pinv(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t m = matrices.rows;
   const std::int64_t n = matrices.columns;
   const double given = call.attributes<PinvAttributes>().rcond;

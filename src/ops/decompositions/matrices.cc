@@ -49,6 +49,12 @@ Matrices square_matrices(std::string_view op, const TensorRef& x) {
   return matrices;
 }
 
+void infer_square(const Call& call, OutputSpecs& outputs) {
+  const Matrices matrices = square_matrices(call.op.name, call.input(0));
+  outputs.add(call.input(0).dtype(), call.input(0).shape());
+  outputs.hand_on(matrices);
+}
+
 Shape matrix_shape(const Shape& batch, std::int64_t rows, std::int64_t columns) {
   Shape shape = batch;
   shape.push_back(rows);

@@ -34,6 +34,9 @@ Matrices matrices_of(std::string_view op, const TensorRef& x);
 Matrices factorable(std::string_view op, const TensorRef& x);
 Matrices square_matrices(std::string_view op, const TensorRef& x);
 
+// The rule of ops that make a matrix from each square matrix of their operand.
+void infer_square(const Call& call, OutputSpecs& outputs);
+
 // The shape of a batch of matrices, or of vectors.
 Shape matrix_shape(const Shape& batch, std::int64_t rows, std::int64_t columns);
 Shape vector_shape(const Shape& batch, std::int64_t length);

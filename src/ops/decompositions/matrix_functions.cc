@@ -34,15 +34,10 @@ Tensor cotangent_of_argument(MatrixFunction f, const Tensor& a, const Tensor& g)
   return scale * first_rows(columns_after(both, n), n);
 }
 
-void infer_function(const Call& call, OutputSpecs& outputs) {
-  square_matrices(call.op.name, call.input(0));
-  outputs.add(call.input(0).dtype(), call.input(0).shape());
-}
-
 void run_expm(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   with_matrix_type(a.dtype(), [&]<class T>(T) {
     const T* in = a.data<T>();
@@ -58,7 +53,7 @@ void run_expm(const Call& call, std::span<Tensor> outputs) {
 template <class Function>
 void run_partial(const Call& call, std::span<Tensor> outputs, const Function& function) {
   const TensorRef& a = call.input(0);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   with_matrix_type(a.dtype(), [&]<class T>(T) {
     const T* in = a.data<T>();
@@ -101,7 +96,7 @@ constinit const OpDef kExpm = {
     .name = "expm",
     .text = "The exponential of square matrices.",
     .input_names = "a",
-    .infer = infer_function,
+    .infer = infer_square,
     .kernel = run_expm,
     .saves = {.inputs = 1},
     .vjp =
@@ -115,7 +110,7 @@ constinit const OpDef kSqrtm = {
     .name = "sqrtm",
     .text = "The principal square root of square matrices.",
     .input_names = "a",
-    .infer = infer_function,
+    .infer = infer_square,
     .kernel = run_sqrtm,
     .saves = {.inputs = 1},
     .vjp =
@@ -134,7 +129,7 @@ constinit const OpDef kLogm = {
     .name = "logm",
     .text = "The principal logarithm of square matrices.",
     .input_names = "a",
-    .infer = infer_function,
+    .infer = infer_square,
     .kernel = run_logm,
     .saves = {.inputs = 1},
     .vjp =

@@ -27,6 +27,10 @@ constexpr AttributeType kTriangularAttributes = attribute_type<TriangularAttribu
     {field<&TriangularAttributes::lower>("lower"), field<&TriangularAttributes::adjoint>("adjoint")});
 
 // Square matrices and right-hand sides with as many rows; the batches broadcast.
+struct Systems {
+  Matrices left, right;
+  Shape batch;
+};
 void infer_solve(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
   const TensorRef& b = call.input(1);
@@ -36,6 +40,7 @@ void infer_solve(const Call& call, OutputSpecs& outputs) {
                 " values per right-hand side", arguments({{"matrix", a}, {"rhs", b}}));
   const Shape batch = broadcast_shapes(call.op.name, matrices.batch, right.batch);
   outputs.add(a.dtype(), matrix_shape(batch, right.rows, right.columns));
+  outputs.hand_on(Systems{matrices, right, batch});
 }
 
 // The number of the operand's matrix that meets matrix `index` of a broadcast batch.
@@ -53,18 +58,16 @@ std::int64_t broadcast_index(const Shape& batch, const Shape& own, std::int64_t 
 // Calls code = one(a, b, x) for every matrix and right-hand side.
 template <class T, class One>
 MatrixFailure solve_each(const Call& call, Tensor& output, const One& one) {
-  const Matrices matrices = matrices_of(call.op.name, call.input(0));
-  const Matrices right = matrices_of(call.op.name, call.input(1));
-  const Shape batch = matrices_of(call.op.name, output).batch;
-  const std::int64_t n = matrices.rows;
-  const std::int64_t size = n * right.columns;
+  const auto& of = call.geometry<Systems>();
+  const std::int64_t n = of.left.rows;
+  const std::int64_t size = n * of.right.columns;
   const T* a = call.input(0).data<T>();
   const T* b = call.input(1).data<T>();
   T* x = mutable_data<T>(output);
-  const double work = static_cast<double>(n * n) * static_cast<double>(n + right.columns);
-  return for_each_matrix(batch.size(), work, [&](std::int64_t i) {
-    return one(n, right.columns, a + broadcast_index(batch, matrices.batch, i) * n * n,
-               b + broadcast_index(batch, right.batch, i) * size, x + i * size);
+  const double work = static_cast<double>(n * n) * static_cast<double>(n + of.right.columns);
+  return for_each_matrix(of.batch.size(), work, [&](std::int64_t i) {
+    return one(n, of.right.columns, a + broadcast_index(of.batch, of.left.batch, i) * n * n,
+               b + broadcast_index(of.batch, of.right.batch, i) * size, x + i * size);
   });
 }
 
@@ -130,7 +133,7 @@ void run_inv(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const Lapack& lapack = need_lapack(call.op.name);
   const bool adjoint = call.attributes<SolveAttributes>().adjoint;
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t size = matrices.rows * matrices.rows;
   with_matrix_type(a.dtype(), [&]<class T>(T) {
     const T* in = a.data<T>();
@@ -188,11 +191,7 @@ constinit const OpDef kInv = {
     .text = "The inverse of square matrices, or of their adjoints.",
     .input_names = "a",
     .attributes = &kSolveAttributes,
-    .infer =
-        [](const Call& call, OutputSpecs& outputs) {
-          square_matrices(call.op.name, call.input(0));
-          outputs.add(call.input(0).dtype(), call.input(0).shape());
-        },
+    .infer = infer_square,
     .kernel = run_inv,
     .saves = {.outputs = 1},
     .vjp = vjp_inv,

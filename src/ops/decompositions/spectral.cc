@@ -33,6 +33,7 @@ void infer_svd(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
   const auto& attributes = call.attributes<SvdAttributes>();
   const Matrices matrices = factorable(call.op.name, a);
+  outputs.hand_on(matrices);
   const std::int64_t m = matrices.rows;
   const std::int64_t n = matrices.columns;
   const std::int64_t k = std::min(m, n);
@@ -46,7 +47,7 @@ void run_svd(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const auto& attributes = call.attributes<SvdAttributes>();
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t m = matrices.rows;
   const std::int64_t n = matrices.columns;
   const std::int64_t k = std::min(m, n);
@@ -122,6 +123,7 @@ void vjp_svd(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void infer_eigvalsh(const Call& call, OutputSpecs& outputs) {
   const Matrices matrices = square_matrices(call.op.name, call.input(0));
+  outputs.hand_on(matrices);
   outputs.add(call.input(0).dtype(), vector_shape(matrices.batch, matrices.rows));
 }
 
@@ -134,7 +136,7 @@ void infer_eigh(const Call& call, OutputSpecs& outputs) {
 template <class T>
 void eigh_of(const Call& call, std::span<Tensor> outputs) {
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, call.input(0));
+  const auto& matrices = call.geometry<Matrices>();
   const std::int64_t n = matrices.rows;
   const T* in = call.input(0).data<T>();
   T* w = mutable_data<T>(outputs[0]);

@@ -98,6 +98,13 @@ T padding(double value, DType dtype) {
   return element;
 }
 
+// How a batch of matrices and their diagonals lie.
+struct PackedMatrices {
+  std::int64_t count;
+  std::int64_t size;  // elements of one matrix
+  DiagonalLayout layout;
+};
+
 // --- diag ---
 
 void infer_diag(const Call& call, OutputSpecs& outputs) {
@@ -129,19 +136,18 @@ void infer_diag(const Call& call, OutputSpecs& outputs) {
                 " of a matrix of ", rows, " by ", columns, arguments({{"x", x}}));
   const Shape batch(shape.dims().first(static_cast<std::size_t>(shape.rank() - (single ? 1 : 2))));
   outputs.add(x.dtype(), matrix_shape(batch, rows, columns));
+  outputs.hand_on(PackedMatrices{batch.size(), rows * columns, {rows, columns, k, attributes.align}});
 }
 
 void run_diag(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& attributes = call.attributes<DiagAttributes>();
-  const Matrices out = matrices_of(call.op.name, outputs[0]);
-  const DiagonalLayout layout(out.rows, out.columns, attributes.k, attributes.align);
+  const auto& [count, size, layout] = call.geometry<PackedMatrices>();
   with_size(x.dtype(), [&]<class T>(T) {
-    const T fill = padding<T>(attributes.padding_value, x.dtype());
+    const T fill = padding<T>(call.attributes<DiagAttributes>().padding_value, x.dtype());
     const T* from = elements<T>(x);
     T* to = elements<T>(outputs[0]);
-    std::fill(to, to + out.count * out.rows * out.columns, fill);
-    for (std::int64_t b = 0; b < out.count; ++b, from += layout.packed_size(), to += out.rows * out.columns) {
+    std::fill(to, to + count * size, fill);
+    for (std::int64_t b = 0; b < count; ++b, from += layout.packed_size(), to += size) {
       layout.for_each([&](std::int64_t packed, std::int64_t element) { to[element] = from[packed]; });
     }
   });
@@ -156,19 +162,18 @@ void infer_part(const Call& call, OutputSpecs& outputs) {
   check_diagonals(call.op.name, matrices.rows, matrices.columns, attributes.k);
   const DiagonalLayout layout(matrices.rows, matrices.columns, attributes.k, attributes.align);
   outputs.add(x.dtype(), layout.packed_shape(matrices.batch));
+  outputs.hand_on(PackedMatrices{matrices.count, matrices.rows * matrices.columns, layout});
 }
 
 void run_part(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& attributes = call.attributes<PartAttributes>();
-  const Matrices in = matrices_of(call.op.name, x);
-  const DiagonalLayout layout(in.rows, in.columns, attributes.k, attributes.align);
+  const auto& [count, size, layout] = call.geometry<PackedMatrices>();
   with_size(x.dtype(), [&]<class T>(T) {
-    const T fill = padding<T>(attributes.padding_value, x.dtype());
+    const T fill = padding<T>(call.attributes<PartAttributes>().padding_value, x.dtype());
     const T* from = elements<T>(x);
     T* to = elements<T>(outputs[0]);
-    std::fill(to, to + in.count * layout.packed_size(), fill);
-    for (std::int64_t b = 0; b < in.count; ++b, from += in.rows * in.columns, to += layout.packed_size()) {
+    std::fill(to, to + count * layout.packed_size(), fill);
+    for (std::int64_t b = 0; b < count; ++b, from += size, to += layout.packed_size()) {
       layout.for_each([&](std::int64_t packed, std::int64_t element) { to[packed] = from[element]; });
     }
   });
@@ -186,18 +191,17 @@ void infer_set(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input(1).shape() == wanted, ShapeError, call.op.name, ": the diagonal must have shape ", wanted,
                 ", not ", call.input(1).shape(), arguments({{"x", x}, {"diagonal", call.input(1)}}));
   outputs.add(x.dtype(), x.shape());
+  outputs.hand_on(PackedMatrices{matrices.count, matrices.rows * matrices.columns, layout});
 }
 
 void run_set(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& attributes = call.attributes<SetAttributes>();
-  const Matrices in = matrices_of(call.op.name, x);
-  const DiagonalLayout layout(in.rows, in.columns, attributes.k, attributes.align);
+  const auto& [count, size, layout] = call.geometry<PackedMatrices>();
   with_size(x.dtype(), [&]<class T>(T) {
     const T* from = elements<T>(call.input(1));
     T* to = elements<T>(outputs[0]);
     std::copy_n(elements<T>(x), x.size(), to);
-    for (std::int64_t b = 0; b < in.count; ++b, from += layout.packed_size(), to += in.rows * in.columns) {
+    for (std::int64_t b = 0; b < count; ++b, from += layout.packed_size(), to += size) {
       layout.for_each([&](std::int64_t packed, std::int64_t element) { to[element] = from[packed]; });
     }
   });
@@ -214,12 +218,13 @@ void infer_band(const Call& call, OutputSpecs& outputs) {
                 " must not exceed the ", matrices.rows, " rows and ", matrices.columns, " columns",
                 arguments({{"x", x}}));
   outputs.add(x.dtype(), x.shape());
+  outputs.hand_on(matrices);
 }
 
 void run_band(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<BandAttributes>();
-  const Matrices in = matrices_of(call.op.name, x);
+  const auto& in = call.geometry<Matrices>();
   const std::int64_t below = attributes.num_lower < 0 ? in.rows : attributes.num_lower;
   const std::int64_t above = attributes.num_upper < 0 ? in.columns : attributes.num_upper;
   with_size(x.dtype(), [&]<class T>(T) {

@@ -77,6 +77,14 @@ void infer_matmul(const Call& call, OutputSpecs& outputs) {
   result.push_back(m);
   result.push_back(n);
   outputs.add(a.dtype(), result);
+  outputs.hand_on(GemmShape{.m = m,
+                            .n = n,
+                            .k = k,
+                            .lda = a.dim(-1),
+                            .ldb = b.dim(-1),
+                            .ldc = n,
+                            .transpose_a = attributes.turns_a(),
+                            .transpose_b = attributes.turns_b()});
 }
 
 // Integers by plain loops; they wrap around.
@@ -199,18 +207,9 @@ void multiply_complex(GemmShape shape, const Call& call, const Tensor& out) {
 void run_matmul(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const TensorRef& b = call.input(1);
-  const auto& attributes = call.attributes<MatmulAttributes>();
   if (outputs[0].size() == 0) return;
   const Tensor& result = outputs[0];
-  GemmShape shape;
-  shape.transpose_a = attributes.turns_a();
-  shape.transpose_b = attributes.turns_b();
-  shape.m = result.dim(-2);
-  shape.n = result.dim(-1);
-  shape.k = a.dim(shape.transpose_a ? -2 : -1);
-  shape.lda = a.dim(-1);
-  shape.ldb = b.dim(-1);
-  shape.ldc = shape.n;
+  const auto& shape = call.geometry<GemmShape>();
   const auto run = [&]<class T>(T) {
     run_batches(shape, a, b, result, a.data<T>(), b.data<T>(), mutable_data<T>(result), call.execution);
   };

@@ -45,12 +45,14 @@ void check_inner(const Call& call, int position, std::string_view name) {
 struct RowsOf {
   std::int64_t rows = 1;
   std::int64_t n = 1;
-  explicit RowsOf(const Call& call) {
-    const Shape shape = call.input(0).shape();
-    const int outer = shape.rank() - static_cast<int>(call.attributes<LayerAttributes>().axes);
-    for (int i = 0; i < shape.rank(); ++i) (i < outer ? rows : n) *= shape[i];
-  }
 };
+RowsOf rows_of(const Call& call) {
+  const Shape shape = call.input(0).shape();
+  const int outer = shape.rank() - static_cast<int>(call.attributes<LayerAttributes>().axes);
+  RowsOf size;
+  for (int i = 0; i < shape.rank(); ++i) (i < outer ? size.rows : size.n) *= shape[i];
+  return size;
+}
 
 Axes last_axes(std::int64_t axes) {
   int last[kMaxRank];
@@ -66,6 +68,7 @@ void infer_gradients(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), x.shape());
   outputs.add(x.dtype(), call.input(1).shape());
   outputs.add(x.dtype(), call.input(1).shape());
+  outputs.hand_on(rows_of(call));
 }
 
 // With r = 1 / sqrt(variance + epsilon), h = (x - mean) r, p = g scale and means over a row written <>, the op computes
@@ -157,10 +160,11 @@ constinit const OpDef kLayerNormalization = {
           check_inner(call, 1, "scale");
           check_inner(call, 2, "offset");
           outputs.add(call.input(0).dtype(), call.input(0).shape());
+          outputs.hand_on(rows_of(call));
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
-          const RowsOf size(call);
+          const auto& size = call.geometry<RowsOf>();
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             layer_norm_forward<T>(size.rows, size.n, static_cast<T>(call.attributes<LayerAttributes>().epsilon),
                                   WideInput<T>(call.input(0)), WideInput<T>(call.input(1)), WideInput<T>(call.input(2)),
@@ -190,7 +194,7 @@ constinit const OpDef kLayerNormalizationGradients = {
     .infer = infer_gradients,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
-          const RowsOf size(call);
+          const auto& size = call.geometry<RowsOf>();
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             layer_norm_gradient<T>(size.rows, size.n, static_cast<T>(call.attributes<LayerAttributes>().epsilon),
                                    WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),

@@ -28,19 +28,15 @@ void infer_softmax(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                 arguments({{"x", x}}));
-  normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, x.rank());
+  outputs.hand_on(
+      view_around(x.shape(), normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, x.rank())));
   outputs.add(x.dtype(), x.shape());
 }
 
-// Calls rows(count, length, inputs, to) for rows along the axis of dense tensors of the shape.
+// Calls rows(count, length, inputs, to) for rows along the axis of dense tensors.
 template <std::size_t kInputs, class T, class Rows>
-void along_axis(const Shape& shape, int axis, std::array<const T*, kInputs> inputs, T* to, const Rows& rows) {
-  std::int64_t outer = 1;
-  std::int64_t inner = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i != axis) (i < axis ? outer : inner) *= shape[i];
-  }
-  const std::int64_t n = shape[axis];
+void along_axis(const AxisView& view, std::array<const T*, kInputs> inputs, T* to, const Rows& rows) {
+  const auto [outer, n, inner] = view;
   if (outer * n * inner == 0) return;
   if (inner == 1) return rows(outer, n, inputs, to);
   // Another axis: its elements are brought side by side, one outer position at a time.
@@ -66,12 +62,11 @@ void along_axis(const Shape& shape, int axis, std::array<const T*, kInputs> inpu
 // The same for a call's inputs and output, of one floating dtype; bfloat16 is computed in float32.
 template <std::size_t kInputs, class Rows>
 void along_axis_of(const Call& call, std::span<Tensor> outputs, const Rows& rows) {
-  const Shape shape = call.input(0).shape();
-  const int axis = normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, shape.rank());
+  const auto& view = call.geometry<AxisView>();
   const auto run = [&]<class T>(T) {
     std::array<const T*, kInputs> inputs;
     for (std::size_t k = 0; k < kInputs; ++k) inputs[k] = call.input(static_cast<int>(k)).template data<T>();
-    along_axis(shape, axis, inputs, mutable_data<T>(outputs[0]), rows);
+    along_axis(view, inputs, mutable_data<T>(outputs[0]), rows);
   };
   if (call.input(0).dtype() == DType::kFloat32) return run(float());
   if (call.input(0).dtype() == DType::kFloat64) return run(double());
@@ -82,8 +77,8 @@ void along_axis_of(const Call& call, std::span<Tensor> outputs, const Rows& rows
     wide[k].assign(x.data<BFloat16>(), x.data<BFloat16>() + x.size());
     inputs[k] = wide[k].data();
   }
-  std::vector<float> result(static_cast<std::size_t>(shape.size()));
-  along_axis(shape, axis, inputs, result.data(), rows);
+  std::vector<float> result(static_cast<std::size_t>(outputs[0].size()));
+  along_axis(view, inputs, result.data(), rows);
   std::transform(result.begin(), result.end(), mutable_data<BFloat16>(outputs[0]), [](float v) { return BFloat16(v); });
 }
 
@@ -103,7 +98,8 @@ void infer_softmax_gradient(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(is_floating(y.dtype()), DTypeError, call.op.name, ": dtype ", y.dtype(), " is not supported", shown());
   CAPSTAN_CHECK(y.shape() == g.shape(), ShapeError, call.op.name, ": shapes differ, ", y.shape(), " and ", g.shape(),
                 shown());
-  normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, y.rank());
+  outputs.hand_on(
+      view_around(y.shape(), normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, y.rank())));
   outputs.add(y.dtype(), y.shape());
 }
 

@@ -28,27 +28,30 @@ PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize, const s
   return {ksize, strides, pack(padding)};
 }
 
-Pool2DShape pool_shape(const Call& call) {
-  return pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>());
-}
-
 void check_floating(const Call& call) {
   CAPSTAN_CHECK(is_floating(call.input(0).dtype()), DTypeError, call.op.name, ": dtype ", call.input(0).dtype(),
                 " is not supported", arguments({{"x", call.input(0)}}));
 }
 
+// Returns the shape of the pooled image.
+Shape infer_windows(const Call& call, OutputSpecs& outputs) {
+  const Pool2DShape shape = pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>());
+  outputs.hand_on(shape);
+  return result_of(shape);
+}
+
 void infer_average(const Call& call, OutputSpecs& outputs) {
   check_floating(call);
-  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+  outputs.add(call.input(0).dtype(), infer_windows(call, outputs));
 }
 void infer_maximum(const Call& call, OutputSpecs& outputs) {
   if (call.input(0).dtype() != DType::kInt32) check_floating(call);
-  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+  outputs.add(call.input(0).dtype(), infer_windows(call, outputs));
 }
 // [image, gradient of the result] -> image
 void infer_scatter(const Call& call, OutputSpecs& outputs) {
   check_floating(call);
-  const Shape due = result_of(pool_shape(call));
+  const Shape due = infer_windows(call, outputs);
   CAPSTAN_CHECK(call.input(1).shape() == due, ShapeError, call.op.name, ": the gradient has shape ",
                 call.input(1).shape(), " where ", due, " is expected",
                 arguments({{"x", call.input(0)}, {"g", call.input(1)}}));
@@ -60,7 +63,7 @@ void infer_gather(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input(1).shape() == call.input(0).shape(), ShapeError, call.op.name, ": shapes differ, ",
                 call.input(0).shape(), " and ", call.input(1).shape(),
                 arguments({{"x", call.input(0)}, {"from", call.input(1)}}));
-  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+  outputs.add(call.input(0).dtype(), infer_windows(call, outputs));
 }
 
 }  // namespace
@@ -76,7 +79,8 @@ constinit const OpDef kMaxPool2D = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            max_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]), call.execution);
+            max_pool2d<T>(call.geometry<Pool2DShape>(), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]),
+                          call.execution);
           });
         },
     .saves = {.inputs = 1},
@@ -99,8 +103,8 @@ constinit const OpDef kMaxPool2DScatter = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            max_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                   WideOutput<T>(outputs[0]), call.execution);
+            max_pool2d_gradient<T>(call.geometry<Pool2DShape>(), WideInput<T>(call.input(0)),
+                                   WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]), call.execution);
           });
         },
     .saves = {.inputs = 1},
@@ -124,7 +128,7 @@ constinit const OpDef kMaxPool2DGather = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            max_pool2d_gather<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+            max_pool2d_gather<T>(call.geometry<Pool2DShape>(), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
                                  WideOutput<T>(outputs[0]), call.execution);
           });
         },
@@ -147,7 +151,8 @@ constinit const OpDef kAvgPool2D = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            average_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]), call.execution);
+            average_pool2d<T>(call.geometry<Pool2DShape>(), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]),
+                              call.execution);
           });
         },
     .vjp =
@@ -169,8 +174,8 @@ constinit const OpDef kAvgPool2DScatter = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            average_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]),
-                                       call.execution);
+            average_pool2d_gradient<T>(call.geometry<Pool2DShape>(), WideInput<T>(call.input(1)),
+                                       WideOutput<T>(outputs[0]), call.execution);
           });
         },
     .shape_inputs = 1,

@@ -157,17 +157,17 @@ constinit const OpDef kMaxPool2DPlaces = {
           const TensorRef& x = call.input(0);
           CAPSTAN_CHECK(is_floating(x.dtype()) || x.dtype() == DType::kInt32, DTypeError, call.op.name, ": dtype ",
                         x.dtype(), " is not supported", arguments({{"x", x}}));
-          outputs.add(DType::kInt64,
-                      result_of(pool_shape(call.op.name, x.shape(), call.attributes<ArgmaxAttributes>())));
+          const Pool2DShape shape = pool_shape(call.op.name, x.shape(), call.attributes<ArgmaxAttributes>());
+          outputs.add(DType::kInt64, result_of(shape));
+          outputs.hand_on(shape);
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
-          const auto& a = call.attributes<ArgmaxAttributes>();
-          const Pool2DShape shape = pool_shape(call.op.name, call.input(0).shape(), a);
+          const auto& shape = call.geometry<Pool2DShape>();
           std::int64_t* const places = mutable_data<std::int64_t>(outputs[0]);
           with_wide_type(call.input(0).dtype(),
                          [&]<class T>(T) { max_pool2d_places<T>(shape, WideInput<T>(call.input(0)), places); });
-          if (!a.include_batch_in_index) return;
+          if (!call.attributes<ArgmaxAttributes>().include_batch_in_index) return;
           const std::int64_t image = shape.in_height * shape.in_width * shape.channels;
           const std::int64_t out_image = shape.out_height * shape.out_width * shape.channels;
           for (std::int64_t i = 0; i < shape.batch * out_image; ++i) {

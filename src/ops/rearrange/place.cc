@@ -33,6 +33,11 @@ constexpr AttributeType kReverseSequenceAttributes =
     attribute_type<ReverseSequenceAttributes>({field<&ReverseSequenceAttributes::seq_axis>("seq_axis", true),
                                                field<&ReverseSequenceAttributes::batch_axis>("batch_axis")});
 
+// Counted from the front.
+struct SequenceAxes {
+  int sequence, batch;
+};
+
 void infer_reverse_sequence(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& lengths = call.input(1);
@@ -48,14 +53,13 @@ void infer_reverse_sequence(const Call& call, OutputSpecs& outputs) {
                 lengths.shape(), " must be one for each of ", x.dim(batch), " places along axis ", batch,
                 arguments({{"x", x}, {"lengths", lengths}}));
   outputs.add(x.dtype(), x.shape());
+  outputs.hand_on(SequenceAxes{sequence, batch});
 }
 
 void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& attributes = call.attributes<ReverseSequenceAttributes>();
   const Shape shape = x.shape();
-  const int sequence = normalize_axis("reverse_sequence", attributes.seq_axis, x.rank());
-  const int batch = normalize_axis("reverse_sequence", attributes.batch_axis, x.rank());
+  const auto [sequence, batch] = call.geometry<SequenceAxes>();
   with_indices(call.input(1), [&](const auto* lengths) {
     for (std::int64_t i = 0; i < shape[batch]; ++i) {
       CAPSTAN_CHECK(lengths[i] >= 0 && lengths[i] <= shape[sequence], IndexError, "reverse_sequence: length ",

@@ -54,15 +54,13 @@ void infer_reduction(const Call& call, OutputSpecs& outputs) {
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
   outputs.add(x.dtype(), reduced_shape(shape, axes, attributes.keepdims));
+  outputs.hand_on(reduce_shape(shape, axes));
 }
 
 template <Reduction kReduction>
 void run_reduction(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& attributes = call.attributes<ReduceAttributes>();
-  const Shape shape = x.shape();
-  const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
-  reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(), mutable_raw_data(outputs[0]));
+  reduce(kReduction, x.dtype(), call.geometry<ReduceShape>(), x.raw_data(), mutable_raw_data(outputs[0]));
 }
 
 // --- Rules ---
@@ -303,24 +301,19 @@ void infer_arg(const Call& call, OutputSpecs& outputs) {
   AxisSet axes;
   axes.on[axis] = true;
   outputs.add(attributes.output_type, reduced_shape(shape, axes, false));
+  outputs.hand_on(view_around(shape, axis));
 }
 
 template <bool kLargest>
 void run_arg(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const Shape shape = x.shape();
-  const int axis = normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis, shape.rank());
-  std::int64_t outer = 1;
-  std::int64_t inner = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i != axis) (i < axis ? outer : inner) *= shape[i];
-  }
+  const auto& view = call.geometry<AxisView>();
   if (outputs[0].dtype() == DType::kInt64) {
-    arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(), mutable_data<std::int64_t>(outputs[0]));
+    arg_extremum(kLargest, x.dtype(), view, x.raw_data(), mutable_data<std::int64_t>(outputs[0]));
     return;
   }
   const Tensor wide = new_tensor(DType::kInt64, outputs[0].shape());
-  arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(), mutable_data<std::int64_t>(wide));
+  arg_extremum(kLargest, x.dtype(), view, x.raw_data(), mutable_data<std::int64_t>(wide));
   const std::int64_t* from = wide.data<std::int64_t>();
   std::int32_t* to = mutable_data<std::int32_t>(outputs[0]);
   for (std::int64_t i = 0; i < wide.size(); ++i) to[i] = static_cast<std::int32_t>(from[i]);

@@ -43,18 +43,6 @@ struct RecurrenceAttributes {
 constexpr AttributeType kRecurrenceAttributes = attribute_type<RecurrenceAttributes>(
     {field<&RecurrenceAttributes::axis>("axis"), field<&RecurrenceAttributes::reverse>("reverse")});
 
-// A tensor as [outer, n, inner] around an axis.
-struct AxisView {
-  std::int64_t outer = 1;
-  std::int64_t n = 1;
-  std::int64_t inner = 1;
-};
-AxisView view_around(const Shape& shape, int axis) {
-  AxisView view;
-  for (int i = 0; i < shape.rank(); ++i) (i < axis ? view.outer : i == axis ? view.n : view.inner) *= shape[i];
-  return view;
-}
-
 // Calls step(previous offset or -1, offset) for every element, in the order of the scan, inner
 // positions together.
 template <class Step>
@@ -123,7 +111,8 @@ void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError, call.op.name,
                 ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
-  normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis, x.rank());
+  outputs.hand_on(
+      view_around(x.shape(), normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis, x.rank())));
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -131,8 +120,7 @@ template <class Step>
 void run_scan(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ScanAttributes>();
-  const Shape shape = x.shape();
-  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
+  const auto& view = call.geometry<AxisView>();
   with_any_number_type(x.dtype(),
                        [&]<class T>(T) { scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0])); });
 }
@@ -248,14 +236,14 @@ constinit const OpDef kLinearRecurrence = {
                         " is not supported", arguments({{"a", a}, {"b", b}}));
           CAPSTAN_CHECK(a.shape() == b.shape(), ShapeError, call.op.name, ": shapes differ, ", a.shape(), " and ",
                         b.shape(), arguments({{"a", a}, {"b", b}}));
-          normalize_axis(call.op.name, call.attributes<RecurrenceAttributes>().axis, a.rank());
+          outputs.hand_on(view_around(
+              a.shape(), normalize_axis(call.op.name, call.attributes<RecurrenceAttributes>().axis, a.rank())));
           outputs.add(a.dtype(), a.shape());
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& attributes = call.attributes<RecurrenceAttributes>();
-          const Shape shape = call.input(0).shape();
-          const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
+          const auto& view = call.geometry<AxisView>();
           with_any_number_type(call.input(0).dtype(), [&]<class T>(T) {
             using W = Wide<T>;
             const T* a = call.input(0).data<T>();

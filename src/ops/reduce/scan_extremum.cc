@@ -34,9 +34,11 @@ void infer_running(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(is_floating(x.dtype()) || is_integer(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
                 " is not supported", arguments({{"x", x}}));
-  const int axis = normalize_axis(call.op.name, call.attributes<RunningAttributes>().axis, x.rank());
-  CAPSTAN_CHECK(x.dim(axis) <= INT32_MAX, ShapeError, call.op.name, ": ", x.dim(axis),
-                " elements in a row are more than ", INT32_MAX);
+  const AxisView view =
+      view_around(x.shape(), normalize_axis(call.op.name, call.attributes<RunningAttributes>().axis, x.rank()));
+  CAPSTAN_CHECK(view.n <= INT32_MAX, ShapeError, call.op.name, ": ", view.n, " elements in a row are more than ",
+                INT32_MAX);
+  outputs.hand_on(view);
   outputs.add(x.dtype(), x.shape());
   outputs.add(DType::kInt32, x.shape());
 }
@@ -45,11 +47,7 @@ template <bool largest>
 void running_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<RunningAttributes>();
-  const Shape shape = x.shape();
-  const int axis = normalize_axis(call.op.name, attributes.axis, shape.rank());
-  const std::int64_t outer = product(shape, 0, axis);
-  const std::int64_t n = shape[axis];
-  const std::int64_t inner = product(shape, axis + 1, shape.rank());
+  const auto [outer, n, inner] = call.geometry<AxisView>();
   auto* places = mutable_data<std::int32_t>(outputs[1]);
   with_real_type(x.dtype(), [&]<class T>(T) {
     const T* in = x.data<T>();

@@ -56,13 +56,8 @@ template <class T>
 void transform_axes(bool inverse, const Shape& shape, int axes, int skip, const std::complex<T>* in,
                     std::complex<T>* out) {
   for (int i = 1 + skip; i <= axes; ++i) {
-    std::int64_t outer = 1;
-    std::int64_t inner = 1;
-    const int axis = shape.rank() - i;
-    for (int k = 0; k < shape.rank(); ++k) {
-      if (k != axis) (k < axis ? outer : inner) *= shape[k];
-    }
-    fft_axis(inverse, outer, shape[axis], inner, in, out);
+    const AxisView view = view_around(shape, shape.rank() - i);
+    fft_axis(inverse, view.outer, view.n, view.inner, in, out);
     in = out;
   }
 }

@@ -50,10 +50,6 @@ bool is_descending(std::string_view op, const Text& direction) {
   return name == "DESCENDING";
 }
 
-SortView view_along(const Shape& shape, int axis) {
-  return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.rank())};
-}
-
 // Positions are int32.
 void check_length(std::string_view op, std::int64_t length) {
   CAPSTAN_CHECK(length <= INT32_MAX, ShapeError, op, ": ", length, " elements in a row are more than ", INT32_MAX);
@@ -69,15 +65,15 @@ void infer_sort(const Call& call, OutputSpecs& outputs) {
   check_ordered("sort", x);
   const auto& attributes = call.attributes<SortAttributes>();
   is_descending("sort", attributes.direction);
-  normalize_axis("sort", attributes.axis, x.rank());
+  outputs.hand_on(view_around(x.shape(), normalize_axis("sort", attributes.axis, x.rank())));
   outputs.add(x.dtype(), x.shape());
 }
 
 void sort_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<SortAttributes>();
-  sort_rows(x.dtype(), view_along(x.shape(), normalize_axis("sort", attributes.axis, x.rank())),
-            is_descending("sort", attributes.direction), x.raw_data(), mutable_raw_data(outputs[0]));
+  sort_rows(x.dtype(), call.geometry<AxisView>(), is_descending("sort", attributes.direction), x.raw_data(),
+            mutable_raw_data(outputs[0]));
 }
 
 void sort_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -101,15 +97,17 @@ void infer_argsort(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ArgsortAttributes>();
   check_ordered("argsort", x);
   is_descending("argsort", attributes.direction);
-  check_length("argsort", x.dim(normalize_axis("argsort", attributes.axis, x.rank())));
+  const AxisView view = view_around(x.shape(), normalize_axis("argsort", attributes.axis, x.rank()));
+  check_length("argsort", view.n);
+  outputs.hand_on(view);
   outputs.add(DType::kInt32, x.shape());
 }
 
 void argsort_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ArgsortAttributes>();
-  argsort_rows(x.dtype(), view_along(x.shape(), normalize_axis("argsort", attributes.axis, x.rank())),
-               is_descending("argsort", attributes.direction), x.raw_data(), mutable_data<std::int32_t>(outputs[0]));
+  argsort_rows(x.dtype(), call.geometry<AxisView>(), is_descending("argsort", attributes.direction), x.raw_data(),
+               mutable_data<std::int32_t>(outputs[0]));
 }
 
 // --- top_k, in_top_k ---
