@@ -28,6 +28,7 @@ from ._ops import print_ as print  # noqa: E402
 from ._ops import bitwise_and, bitwise_or, bitwise_xor, logical_xor  # noqa: E402,F401
 from ._control import (case, cond, custom_gradient, foldl, foldr, function, grad_pass_through, map_fn,  # noqa: E402
                        recompute_grad, scan, switch_case, vectorized_map, while_loop)
+from ._tensor_array import TensorArray  # noqa: E402
 from ._forward import ForwardAccumulator, UnconnectedGradients, autodiff  # noqa: E402
 from ._modules import (bitwise, config, debugging, dtypes, errors, image, linalg, math, nn, random, signal)  # noqa: E402
 

@@ -73,7 +73,15 @@ def _is_tensor_like(value):
 
 def _is_number(leaf):
     from ._convert import is_tensor
-    return is_tensor(leaf) or isinstance(leaf, (int, float, complex)) or hasattr(leaf, "__array__")
+    from ._tensor_array import TensorArray
+    return is_tensor(leaf) or isinstance(leaf, (int, float, complex, TensorArray)) or hasattr(leaf, "__array__")
+
+
+def _value(leaf, dtype_hint=None):
+    """A leaf as what loops and branches carry."""
+    from ._convert import convert_to_tensor
+    from ._tensor_array import TensorArray
+    return leaf if isinstance(leaf, TensorArray) else convert_to_tensor(leaf, dtype_hint=dtype_hint)
 
 
 def _cond_of_states(test, body, orelse, names):
@@ -81,12 +89,12 @@ def _cond_of_states(test, body, orelse, names):
     that only one of them binds has no value afterwards."""
     from ._control import cond
     from . import nest
-    from ._convert import convert_to_tensor, is_tensor
+    from ._convert import is_tensor
     first, second = [], []
 
     def then():
         first[:] = body()
-        return [nest.map_structure(convert_to_tensor, v) for v in first if is_carried(v)]
+        return [nest.map_structure(_value, v) for v in first if is_carried(v)]
 
     def otherwise():
         second[:] = orelse()
@@ -97,7 +105,7 @@ def _cond_of_states(test, body, orelse, names):
             if not is_carried(b):  # to be dropped; anything of the same form will do
                 b = nest.map_structure(lambda leaf: _zeros_like(leaf), a)
             hint = next((leaf.dtype for leaf in nest.flatten(a) if is_tensor(leaf)), None)
-            tensors.append(nest.map_structure(lambda leaf, h=hint: convert_to_tensor(leaf, dtype_hint=h), b))
+            tensors.append(nest.map_structure(lambda leaf, h=hint: _value(leaf, h), b))
         return tensors
 
     def is_carried(value):
@@ -125,11 +133,10 @@ def _tensor_loop(test, body, get, set_, names, what, extra=()):
     """A loop whose condition is symbolic; `extra` are tensors that it carries beside the state."""
     from ._control import while_loop
     from . import nest
-    from ._convert import convert_to_tensor
     before = get()
     # A name without a value before the loop is one of the body's own.
     carried = [not isinstance(v, Undefined) and _is_tensor_like(v) for v in before]
-    start = [nest.map_structure(convert_to_tensor, v) for v, c in zip(before, carried) if c]
+    start = [nest.map_structure(_value, v) for v, c in zip(before, carried) if c]
 
     def merged(tensors):
         tensors = iter(tensors)
@@ -216,18 +223,24 @@ def _range_loop(numbers, body, get, set_, names, stop):
 
 def for_stmt(iterable, body, get, set_, names, stop):
     """`for`; rows of a symbolic tensor are a loop of the graph."""
+    from ._convert import is_tensor
     from ._ops import logical_and, logical_not
     if isinstance(iterable, _Range):
         return _range_loop(iterable, body, get, set_, names, stop)
+    first = 0
     if not _is_symbolic(iterable):
         for item in iterable:
             body(item)
+            first += 1
             left = stop() if stop is not None else False
             if _is_symbolic(left):
-                raise ValueError("for: `break` under a condition that is a tensor needs a loop over a tensor")
+                break
             if left:
                 return
-        return
+        else:
+            return
+        if not is_tensor(iterable):
+            raise ValueError("for: `break` under a condition that is a tensor needs a loop over a tensor")
     count = iterable.shape[0]
 
     def goes_on(i):
@@ -242,7 +255,7 @@ def for_stmt(iterable, body, get, set_, names, stop):
         body(gather(iterable, i))
         return [i + 1]
     from ._convert import constant
-    _tensor_loop(goes_on, step, get, set_, names, "for", (constant(0),))
+    _tensor_loop(goes_on, step, get, set_, names, "for", (constant(first),))
 
 
 def if_expression(test, body, orelse):

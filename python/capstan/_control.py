@@ -6,6 +6,7 @@ import inspect
 from . import _core, nest
 from ._convert import TensorSpec, convert_to_tensor, is_tensor
 from ._core import Tensor, Variable
+from ._tensor_array import TensorArray
 
 
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False,
@@ -175,12 +176,62 @@ def grad_pass_through(f):
     return passed
 
 
-def _branch(f, forms):
-    def call():
-        result = f()
-        forms.append(result)
-        return [None if r is None else convert_to_tensor(r) for r in nest.flatten(result)]
-    return call
+class _ElementShape(Exception):
+    """The shape of the elements of an array, that a trace has found too late: the loop or choice began with an array
+    without elements. It is traced anew, with zeros of that shape."""
+
+    def __init__(self, leaf, shape):
+        super().__init__()
+        self.leaf, self.shape = leaf, list(shape)
+
+
+def _with_shapes(trace):
+    """What trace(shapes) returns; `shapes` has those of the elements of arrays, by the number of the leaf."""
+    shapes = {}
+    while True:
+        try:
+            return trace(shapes)
+        except _ElementShape as found:
+            shapes[found.leaf] = found.shape
+
+
+def _tensor_of(leaf, shape=None, dtype_hint=None):
+    """What loops and branches carry of a leaf: an array as one tensor, None while its elements have no shape."""
+    return leaf.opened(shape) if isinstance(leaf, TensorArray) else convert_to_tensor(leaf, dtype_hint=dtype_hint)
+
+
+def _like(leaf, tensor):
+    """A tensor as the leaf that it was made of; None: nothing was."""
+    return leaf.with_tensor(tensor) if isinstance(leaf, TensorArray) and tensor is not None else tensor
+
+
+def _after_branches(run, functions):
+    """The results of a choice; run(branches) traces functions that return lists of tensors."""
+    def trace(shapes):
+        forms = []
+
+        def branch(f):
+            def call():
+                forms.append(f())
+                leaves = nest.flatten(forms[-1])
+                tensors = [None if r is None else _tensor_of(r, shapes.get(i)) for i, r in enumerate(leaves)]
+                for i, first in enumerate(nest.flatten(forms[0])[:len(leaves)]):
+                    if isinstance(first, TensorArray) and isinstance(leaves[i], TensorArray):
+                        if tensors[i] is not None and first.opened(shapes.get(i)) is None:
+                            raise _ElementShape(i, tensors[i].shape[1:])
+                        if tensors[i] is None and first.opened() is not None:
+                            raise _ElementShape(i, first.element_shape)
+                        if first.count() != leaves[i].count():
+                            raise ValueError(f"TensorArray: the branches leave {first.count()} and {leaves[i].count()} "
+                                             "elements, and the condition is a tensor; give the size from the start")
+                return tensors
+            return call
+        outputs = run([branch(f) for f in functions])
+        for form in forms[1:]:
+            nest.assert_same_structure(forms[0], form)
+        leaves = [first if out is None else _like(first, out) for first, out in zip(nest.flatten(forms[0]), outputs)]
+        return nest.pack_sequence_as(forms[0], leaves)
+    return _with_shapes(trace)
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None):
@@ -192,15 +243,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     pred = convert_to_tensor(pred)
     if not pred.is_symbolic:
         return true_fn() if pred else false_fn()
-    forms = []
-    outputs = _core.cond(pred, _branch(true_fn, forms), _branch(false_fn, forms))
-    _same_forms("cond", forms)
-    return nest.pack_sequence_as(forms[0], outputs)
-
-
-def _same_forms(name, forms):
-    for form in forms[1:]:
-        nest.assert_same_structure(forms[0], form)
+    return _after_branches(lambda branches: _core.cond(pred, *branches), [true_fn, false_fn])
 
 
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
@@ -211,9 +254,8 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
             raise ValueError(f"switch_case: branch indices must be 0 to {len(pairs) - 1}, not {sorted(pairs)}")
         branch_fns = [pairs[i] for i in sorted(pairs)]
     functions = list(branch_fns) + ([default] if default is not None else [])
-    forms = []
-    outputs = _core.switch_case(convert_to_tensor(branch_index), [_branch(f, forms) for f in functions])
-    return nest.pack_sequence_as(forms[0], outputs)
+    index = convert_to_tensor(branch_index)
+    return _after_branches(lambda branches: _core.switch_case(index, branches), functions)
 
 
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
@@ -234,27 +276,63 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                maximum_iterations=None, return_same_structure=True, name=None):
     """Calls the body with what it returned as long as the condition holds."""
     variables = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
-    start = [convert_to_tensor(v) for v in nest.flatten(variables)]
-
-    def holds(*leaves):
-        return [convert_to_tensor(cond(*nest.pack_sequence_as(variables, leaves)))]
-
-    def run(*leaves):
-        result = body(*nest.pack_sequence_as(variables, leaves))
-        if len(variables) == 1 and not (isinstance(result, (list, tuple)) and len(result) == 1):
-            result = [result]
-        return [convert_to_tensor(r, dtype_hint=v.dtype) for r, v in zip(_all_leaves(result, start), start)]
+    leaves = nest.flatten(variables)
     most = None if maximum_iterations is None else int(maximum_iterations)
-    end = _core.while_loop(holds, run, start, most)
+    if not _core.inside_function() and any(isinstance(leaf, TensorArray) for leaf in leaves):
+        return _plain_loop(cond, body, loop_vars, most)
+    end = _with_shapes(lambda shapes: _trace_loop(cond, body, variables, leaves, most, shapes))
     packed = nest.pack_sequence_as(loop_vars if isinstance(loop_vars, (list, tuple)) else variables, end)
     return packed if isinstance(loop_vars, (list, tuple)) else packed[0]
 
 
-def _all_leaves(result, start):
-    leaves = nest.flatten(result)
-    if len(leaves) != len(start):
-        raise ValueError(f"while_loop: the body returns {len(leaves)} tensors for {len(start)} loop variables")
-    return leaves
+def _plain_loop(cond, body, loop_vars, most):
+    """A loop outside of functions, in which arrays are what they are, and may become longer."""
+    is_list = isinstance(loop_vars, (list, tuple))
+    values = list(loop_vars) if is_list else [loop_vars]
+    count = 0
+    while (most is None or count < most) and cond(*values):
+        result = body(*values)
+        is_one = len(values) == 1 and not (isinstance(result, (list, tuple)) and len(result) == 1)
+        values = [result] if is_one else list(result)
+        count += 1
+    return nest.pack_sequence_as(loop_vars, nest.flatten(values)) if is_list else values[0]
+
+
+def _trace_loop(cond, body, variables, leaves, most, shapes):
+    """The leaves after a loop."""
+    start = [_tensor_of(leaf, shapes.get(i)) for i, leaf in enumerate(leaves)]
+
+    def structure(tensors):
+        """Tensors as what the functions take; arrays that hold nothing yet are not among them."""
+        tensors = iter(tensors)
+        return nest.pack_sequence_as(
+            variables, [leaf if s is None else _like(leaf, next(tensors)) for leaf, s in zip(leaves, start)])
+
+    def holds(*tensors):
+        return [convert_to_tensor(cond(*structure(tensors)))]
+
+    def run(*tensors):
+        result = body(*structure(tensors))
+        if len(variables) == 1 and not (isinstance(result, (list, tuple)) and len(result) == 1):
+            result = [result]
+        made = nest.flatten(result)
+        if len(made) != len(leaves):
+            raise ValueError(f"while_loop: the body returns {len(made)} tensors for {len(leaves)} loop variables")
+        return [tensor for i in range(len(made)) if (tensor := after(i, made[i])) is not None]
+
+    def after(i, made):
+        if not isinstance(leaves[i], TensorArray):
+            return _tensor_of(made, dtype_hint=start[i].dtype)
+        if not isinstance(made, TensorArray):
+            raise TypeError(f"while_loop: the body returns {made!r} for a TensorArray")
+        if made.count() != leaves[i].count():
+            raise ValueError(f"TensorArray: a loop over a tensor makes {made.count()} of {leaves[i].count()} elements; "
+                             "give the size from the start")
+        tensor = made.opened(shapes.get(i))
+        if tensor is not None and start[i] is None:
+            raise _ElementShape(i, tensor.shape[1:])
+        return tensor
+    return nest.flatten(structure(_core.while_loop(holds, run, [s for s in start if s is not None], most)))
 
 
 def _rows(name, run):
