@@ -10,7 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -68,11 +68,13 @@ struct OutputSpec {
 // a plain call, and once for all runs of a program. It holds no elements of operands and no addresses.
 class Geometry {
  public:
-  template <class G>
-  void set(const G& geometry) {
+  // Where it lies, what `make` returns is made: a copy would wait for the small writes before it.
+  template <class Make>
+  const auto& set(const Make& make) {
+    using G = std::invoke_result_t<const Make&>;
     static_assert(std::is_trivially_copyable_v<G> && sizeof(G) <= kMostBytes && alignof(G) <= alignof(std::int64_t));
-    std::memcpy(bytes_, &geometry, sizeof(G));
     size_ = sizeof(G);
+    return *new (bytes_) G(make());
   }
   std::span<const std::byte> bytes() const { return {bytes_, size_}; }
 
@@ -120,10 +122,14 @@ class OutputSpecs {
   const OutputSpec& operator[](int i) const {
     return i < kInline ? inline_[i] : more_[static_cast<std::size_t>(i - kInline)];
   }
-  // To the kernel, which has it as call.geometry<G>().
+  // To the kernel, which has it as call.geometry<G>(): a G, or what a function returns.
   template <class G>
-  void hand_on(const G& geometry) {
-    geometry_.set(geometry);
+  const auto& hand_on(const G& geometry) {
+    if constexpr (std::is_invocable_v<const G&>) {
+      return geometry_.set(geometry);
+    } else {
+      return geometry_.set([&] { return geometry; });
+    }
   }
   std::span<const std::byte> geometry() const { return geometry_.bytes(); }
 

@@ -22,9 +22,10 @@ inline int normalize_axis(std::string_view op, std::int64_t axis, int rank) {
 
 // A tensor of that shape around one of its axes, counted from the front.
 inline AxisView view_around(const Shape& shape, int axis) {
-  AxisView view;
-  for (int i = 0; i < shape.rank(); ++i) (i < axis ? view.outer : i == axis ? view.n : view.inner) *= shape[i];
-  return view;
+  std::int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  return {outer, shape[axis], inner};
 }
 
 // Which of a tensor's axes are meant.

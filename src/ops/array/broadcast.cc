@@ -105,12 +105,14 @@ void infer_sum_like(const Call& call, OutputSpecs& outputs) {
                 arguments({{"x", x}, {"like", like}}));
   CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, "sum_like: dtype bool is not supported", arguments({{"x", x}}));
   outputs.add(x.dtype(), like.shape());
-  ReduceShape shape;
-  for (int i = 0; i < x.rank(); ++i) {
-    const int axis = i - (x.rank() - like.rank());
-    shape.add(x.dim(i), axis < 0 || like.dim(axis) != x.dim(i));
-  }
-  outputs.hand_on(shape);
+  outputs.hand_on([&] {
+    ReduceShape shape;
+    for (int i = 0; i < x.rank(); ++i) {
+      const int axis = i - (x.rank() - like.rank());
+      shape.add(x.dim(i), axis < 0 || like.dim(axis) != x.dim(i));
+    }
+    return shape;
+  });
 }
 
 void sum_like_kernel(const Call& call, std::span<Tensor> outputs) {

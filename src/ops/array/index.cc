@@ -71,13 +71,13 @@ void infer_gather(const Call& call, OutputSpecs& outputs) {
   const Shape params = call.input(0).shape();
   const Shape indices = call.input(1).shape();
   check_indices("gather", call.input(1));
-  const GatherPlan plan = plan_gather(params, indices, call.attributes<GatherAttributes>());
+  const GatherPlan& plan =
+      outputs.hand_on([&] { return plan_gather(params, indices, call.attributes<GatherAttributes>()); });
   Shape shape;
   for (int i = 0; i < plan.axis; ++i) shape.push_back(params[i]);
   for (int i = plan.batch_dims; i < indices.rank(); ++i) shape.push_back(indices[i]);
   for (int i = plan.axis + 1; i < params.rank(); ++i) shape.push_back(params[i]);
   outputs.add(call.input(0).dtype(), shape);
-  outputs.hand_on(plan);
 }
 
 template <class T>

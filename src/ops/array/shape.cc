@@ -162,11 +162,11 @@ Permutation permutation_of(const Axes& axes, const TensorRef& x) {
 
 void infer_transpose(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  const Permutation perm = permutation_of(call.attributes<TransposeAttributes>().perm, x);
+  const Permutation& perm =
+      outputs.hand_on([&] { return permutation_of(call.attributes<TransposeAttributes>().perm, x); });
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) shape.push_back(x.dim(perm.axis[i]));
   outputs.add(x.dtype(), shape);
-  outputs.hand_on(perm);
 }
 
 void transpose_kernel(const Call& call, std::span<Tensor> outputs) {

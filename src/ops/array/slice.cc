@@ -32,9 +32,9 @@ constexpr AttributeType kGetitemAttributes =
     attribute_type<GetitemAttributes>({field<&GetitemAttributes::index>("index", true)});
 
 void infer_getitem(const Call& call, OutputSpecs& outputs) {
-  const Selection selection = select(call.attributes<GetitemAttributes>().index, call.input(0));
+  const Selection& selection =
+      outputs.hand_on([&] { return select(call.attributes<GetitemAttributes>().index, call.input(0)); });
   outputs.add(call.input(0).dtype(), selection.shape);
-  outputs.hand_on(selection);
 }
 
 void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -83,11 +83,11 @@ void write_selected(std::byte* data, Selection selection, const TensorRef& value
 void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
-  const Selection selection = select(call.attributes<GetitemAttributes>().index, like);
+  const Selection& selection =
+      outputs.hand_on([&] { return select(call.attributes<GetitemAttributes>().index, like); });
   CAPSTAN_CHECK(x.shape() == selection.shape, ShapeError, "getitem_adjoint: the index selects the shape ",
                 selection.shape, ", not ", x.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
-  outputs.hand_on(selection);
 }
 
 void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -118,11 +118,10 @@ extern const OpDef kWithSlice;
 void infer_with_slice(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& value = call.input(1);
-  const Selection selection = select(call.attributes<GetitemAttributes>().index, x);
+  const Selection& selection = outputs.hand_on([&] { return select(call.attributes<GetitemAttributes>().index, x); });
   CAPSTAN_CHECK(value.shape() == selection.shape, ShapeError, "with_slice: the index selects the shape ",
                 selection.shape, ", not ", value.shape(), arguments({{"x", x}, {"value", value}}));
   outputs.add(x.dtype(), x.shape());
-  outputs.hand_on(selection);
 }
 
 void with_slice_kernel(const Call& call, std::span<Tensor> outputs) {

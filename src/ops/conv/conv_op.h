@@ -172,36 +172,33 @@ ConvShape backprop_filter_shape(const Call& call) {
 template <int R>
 void infer_conv(const Call& call, OutputSpecs& outputs) {
   check_conv_dtype(call);
-  const ConvShape shape = forward_shape<R>(call);
-  add_output<R>(call, result_shape<R>(shape), outputs);
-  outputs.hand_on(shape);
+  add_output<R>(call, result_shape<R>(outputs.hand_on([&] { return forward_shape<R>(call); })), outputs);
 }
 // The gradient must have the shape that the forward convolution would give.
 template <int R>
-void infer_backprop(const Call& call, const ConvShape& shape, std::string_view first, OutputSpecs& outputs) {
-  const Shape due = result_shape<R>(shape);
+void infer_backprop(const Call& call, ConvShape (*shape_of)(const Call&), std::string_view first,
+                    OutputSpecs& outputs) {
+  check_conv_dtype(call);
+  const Shape due = result_shape<R>(outputs.hand_on([&] { return shape_of(call); }));
   CAPSTAN_CHECK(item_of<R>(call.input(1).shape()) == due, ShapeError, call.op.name, ": out_backprop has shape ",
                 call.input(1).shape(), " where ", due, " is expected",
                 arguments({{first, call.input(0)}, {"out_backprop", call.input(1)}}));
   add_output<R>(call, call.attributes<BackpropAttributes<R>>().sizes.shape(), outputs);
-  outputs.hand_on(shape);
 }
 template <int R>
 void infer_backprop_input(const Call& call, OutputSpecs& outputs) {
-  check_conv_dtype(call);
-  infer_backprop<R>(call, backprop_input_shape<R>(call), "filters", outputs);
+  infer_backprop<R>(call, backprop_input_shape<R>, "filters", outputs);
 }
 template <int R>
 void infer_backprop_filter(const Call& call, OutputSpecs& outputs) {
-  check_conv_dtype(call);
-  infer_backprop<R>(call, backprop_filter_shape<R>(call), "x", outputs);
+  infer_backprop<R>(call, backprop_filter_shape<R>, "x", outputs);
 }
 
 // Runs a kernel for operands a and b. Many items are the tasks; few have the threads one after the other.
 template <class T>
 void run_items(const Call& call, int rank, int a, int b, const Tensor& output,
                void (*kernel)(const ConvShape&, const T*, const T*, T*, const Execution&)) {
-  const auto& shape = call.geometry<ConvShape>();
+  const ConvShape shape = call.geometry<ConvShape>();  // a copy: what loops read must not be what stores may change
   const WideInput<T> left(call.input(a));
   const WideInput<T> right(call.input(b));
   const WideOutput<T> out(output);

@@ -35,9 +35,8 @@ void check_floating(const Call& call) {
 
 // Returns the shape of the pooled image.
 Shape infer_windows(const Call& call, OutputSpecs& outputs) {
-  const Pool2DShape shape = pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>());
-  outputs.hand_on(shape);
-  return result_of(shape);
+  return result_of(outputs.hand_on(
+      [&] { return pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>()); }));
 }
 
 void infer_average(const Call& call, OutputSpecs& outputs) {

@@ -54,7 +54,7 @@ void infer_reduction(const Call& call, OutputSpecs& outputs) {
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
   outputs.add(x.dtype(), reduced_shape(shape, axes, attributes.keepdims));
-  outputs.hand_on(reduce_shape(shape, axes));
+  outputs.hand_on([&] { return reduce_shape(shape, axes); });
 }
 
 template <Reduction kReduction>
