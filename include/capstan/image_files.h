@@ -1,7 +1,8 @@
-// Images from files, and JPEG images to files. io::save_png of capstan/io.h writes PNG.
+// Images from files and from bytes, and to them. io::save_png of capstan/io.h writes PNG.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "capstan/export.h"
 #include "capstan/tensor.h"
@@ -32,7 +33,18 @@ CAPSTAN_EXPORT Tensor load_jpeg(const std::string& path, const LoadImageOptions&
 ///     Tensor image = io::load_image("photo.png", {.channels = 3});
 CAPSTAN_EXPORT Tensor load_image(const std::string& path, const LoadImageOptions& options = {});
 
-/// Options of save_jpeg.
+/// The image that the bytes of a PNG or JPEG file hold. Errors: as load_image.
+///
+///     Tensor image = io::decode_image(bytes, {.channels = 3});
+CAPSTAN_EXPORT Tensor decode_image(std::string_view bytes, const LoadImageOptions& options = {});
+
+/// An image as the bytes of a PNG file: uint8 [height, width, channels] or [height, width], with 1 to 4 channels.
+/// Errors: ShapeError, DTypeError.
+///
+///     std::string bytes = io::encode_png(image);
+CAPSTAN_EXPORT std::string encode_png(const Tensor& image);
+
+/// Options of save_jpeg and encode_jpeg.
 struct SaveJpegOptions {
   int quality = 95;                 ///< from 0, smallest, to 100
   bool chroma_downsampling = true;  ///< colours at half the resolution
@@ -44,5 +56,10 @@ struct SaveJpegOptions {
 ///
 ///     io::save_jpeg("photo.jpg", image, {.quality = 80});
 CAPSTAN_EXPORT void save_jpeg(const std::string& path, const Tensor& image, const SaveJpegOptions& options = {});
+
+/// The same as the bytes of a JPEG file. Errors: as save_jpeg.
+///
+///     std::string bytes = io::encode_jpeg(image, {.quality = 80});
+CAPSTAN_EXPORT std::string encode_jpeg(const Tensor& image, const SaveJpegOptions& options = {});
 
 }  // namespace capstan::io

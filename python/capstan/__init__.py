@@ -20,8 +20,8 @@ from ._core import (DTypeError, Error, GradientError, GradientTape, IndexError_,
                     IoError, ShapeError, Tensor, TensorShape, TraceError, ValueError_, Variable)
 from ._dtypes import (DType, as_dtype, bfloat16, bool, complex64, complex128, double, float32, float64,  # noqa: E402
                       int32, int64, uint8)
-from ._convert import (IndexedSlices, TensorSpec, asarray, constant, from_dlpack, convert_to_tensor, get_static_value,  # noqa: E402
-                       is_tensor)
+from ._convert import (IndexedSlices, TensorSpec, asarray, constant, from_dlpack, convert_to_tensor,  # noqa: E402
+                       get_static_value)
 from . import _ops  # noqa: E402
 from ._ops import *  # noqa: E402,F401,F403
 from ._ops import print_ as print  # noqa: E402
@@ -29,6 +29,8 @@ from ._ops import bitwise_and, bitwise_or, bitwise_xor, logical_xor  # noqa: E40
 from ._control import (case, cond, custom_gradient, foldl, foldr, function, grad_pass_through, map_fn,  # noqa: E402
                        recompute_grad, scan, switch_case, vectorized_map, while_loop)
 from ._tensor_array import TensorArray  # noqa: E402
+from . import _texts  # noqa: E402
+from ._texts import string  # noqa: E402
 from ._forward import ForwardAccumulator, UnconnectedGradients, autodiff  # noqa: E402
 from ._modules import (bitwise, config, debugging, dtypes, errors, image, linalg, math, nn, random, signal)  # noqa: E402
 
@@ -81,6 +83,9 @@ def install_as_keras_backend():
 
 
 from . import data, files, keras, summary, train  # noqa: E402
+from . import io, lookup, ragged, sparse, strings  # noqa: E402
+from .ragged import RaggedTensor, is_tensor  # noqa: E402
+from .sparse import SparseTensor  # noqa: E402
 from .keras import initializers, losses, metrics, optimizers  # noqa: E402,F401
 from . import _composed  # noqa: E402
 from ._module import Module  # noqa: E402,F401

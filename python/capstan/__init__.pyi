@@ -16,16 +16,21 @@ from capstan import errors as errors
 from capstan import files as files
 from capstan import image as image
 from capstan.keras import initializers as initializers
+from capstan import io as io
 from capstan import keras as keras
 from capstan import linalg as linalg
+from capstan import lookup as lookup
 from capstan.keras import losses as losses
 from capstan import math as math
 from capstan.keras import metrics as metrics
 from capstan import nest as nest
 from capstan import nn as nn
 from capstan.keras import optimizers as optimizers
+from capstan import ragged as ragged
 from capstan import random as random
 from capstan import signal as signal
+from capstan import sparse as sparse
+from capstan import strings as strings
 from capstan import summary as summary
 from capstan import train as train
 
@@ -100,6 +105,88 @@ class Module:
     def with_name_scope(cls, method: Any) -> Any:
         """The method itself: names are not scoped."""
         ...
+class RaggedTensor:
+    """Rows of different lengths: all their values one after the other, and where the rows begin and end."""
+    def __init__(self, values: Any, row_splits: Any) -> None: ...
+    def bounding_shape(self, axis: Any = None, name: _b.str | None = None, out_type: Any = None) -> Any:
+        """The lengths that to_tensor() has, int64."""
+        ...
+    dtype: Any
+    flat_values: Any
+    @classmethod
+    def from_row_lengths(cls, values: Any, row_lengths: Any, name: _b.str | None = None, validate: _b.bool = True) -> Any:
+        """Row i has row_lengths[i] of the values."""
+        ...
+    @classmethod
+    def from_row_splits(cls, values: Any, row_splits: Any, name: _b.str | None = None, validate: _b.bool = True) -> Any:
+        """Row i has the values from row_splits[i] to row_splits[i + 1]."""
+        ...
+    @classmethod
+    def from_rows(cls, rows: Any, dtype: Any = None) -> Any:
+        """Rows that are tensors, texts or RaggedTensors of one kind."""
+        ...
+    @classmethod
+    def from_tensor(cls, tensor: Any, lengths: Any = None, padding: Any = None, ragged_rank: _b.int | Any = 1, name: _b.str | None = None) -> Any:
+        """The rows of a tensor, cut to lengths, or without what is `padding` at their end."""
+        ...
+    @classmethod
+    def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: _b.str | None = None, validate: _b.bool = True) -> Any:
+        """Row i has the values whose number is i; numbers do not fall."""
+        ...
+    is_symbolic: Any
+    def merge_dims(self, outer_axis: Any, inner_axis: Any) -> Any:
+        """Without the borders between the rows of two neighbouring axes."""
+        ...
+    def nrows(self, out_type: Any = None, name: _b.str | None = None) -> Any:
+        """The number of rows, int64."""
+        ...
+    def numpy(self) -> Any:
+        """An array of rows; of rows of one length one array."""
+        ...
+    ragged_rank: Any
+    def row_lengths(self, axis: _b.int | Any = 1, name: _b.str | None = None) -> Any:
+        """The lengths of rows, int64."""
+        ...
+    row_splits: Any
+    def row_starts(self, name: _b.str | None = None) -> Any:
+        """Where rows begin, int64."""
+        ...
+    shape: Any
+    def to_list(self) -> Any:
+        """Nested lists of Python."""
+        ...
+    def to_tensor(self, default_value: Any = None, name: _b.str | None = None, shape: Any = None) -> Any:
+        """A tensor whose rows are filled up to the longest, or cut and filled up to `shape`."""
+        ...
+    def value_rowids(self, name: _b.str | None = None) -> Any:
+        """The number of the row of each value, int64."""
+        ...
+    values: Any
+    def with_flat_values(self, new_values: Any) -> Any:
+        """Rows of the same lengths with other innermost values."""
+        ...
+    def with_row_splits_dtype(self, dtype: Any) -> Any:
+        """The same rows, whose splits and lengths are of another dtype: int32 or int64."""
+        ...
+    def with_values(self, new_values: Any) -> Any:
+        """Rows of the same lengths with other values."""
+        ...
+    def __iter__(self) -> Iterator[Any]: ...
+class SparseTensor:
+    """Values at places of a tensor that is zero everywhere else."""
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None: ...
+    dense_shape: Any
+    dtype: Any
+    def get_shape(self) -> Any:
+        """The lengths of all axes."""
+        ...
+    indices: Any
+    is_symbolic: Any
+    shape: Any
+    values: Any
+    def with_values(self, new_values: Any) -> Any:
+        """Other values at the same places."""
+        ...
 class Tensor:
     """An immutable array of numbers."""
     def __init__(self) -> None: ...
@@ -173,6 +260,56 @@ class Tensor:
     def __int__(self) -> _b.int: ...
     def __bool__(self) -> _b.bool: ...
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any: ...
+class TensorArray:
+    """Tensors of one dtype by number: `write` and `read` one, `stack`, `concat` or `gather` them, `unstack` a tensor."""
+    def __init__(self, dtype: Any, size: Any = None, dynamic_size: Any = None, clear_after_read: Any = None, tensor_array_name: Any = None, handle: Any = None, flow: Any = None, infer_shape: _b.bool = True, element_shape: Any = None, colocate_with_first_write_call: _b.bool = True, name: _b.str | None = None) -> None: ...
+    def close(self, name: _b.str | None = None) -> Any:
+        """Forgets the elements."""
+        ...
+    def concat(self, name: _b.str | None = None) -> Tensor:
+        """All elements joined along their first axis."""
+        ...
+    def count(self) -> Any:
+        """The number of elements."""
+        ...
+    dtype: Any
+    dynamic_size: Any
+    element_shape: Any
+    flow: Any
+    def gather(self, indices: Any, name: _b.str | None = None) -> Tensor:
+        """The elements of these numbers as one tensor."""
+        ...
+    handle: Any
+    def identity(self) -> Tensor:
+        """The array."""
+        ...
+    def opened(self, shape: Any = None) -> Any:
+        """The elements as one tensor; None as long as their shape is not known. `shape` is theirs if there are none."""
+        ...
+    def read(self, index: Any, name: _b.str | None = None) -> Any:
+        """An element. Outside of functions it can be read once, unless `clear_after_read` is False."""
+        ...
+    def scatter(self, indices: Any, value: Any, name: _b.str | None = None) -> Any:
+        """The array with the elements of these numbers set to the rows of a tensor."""
+        ...
+    def size(self, name: _b.str | None = None) -> Tensor:
+        """The number of elements, an int32."""
+        ...
+    def split(self, value: Any, lengths: Any, name: _b.str | None = None) -> _b.list[Tensor]:
+        """The array with pieces of a tensor as elements, cut along its first axis."""
+        ...
+    def stack(self, name: _b.str | None = None) -> Tensor:
+        """All elements as one tensor, [size, ...]."""
+        ...
+    def unstack(self, value: Any, name: _b.str | None = None) -> _b.list[Tensor]:
+        """The array with the rows of a tensor as elements."""
+        ...
+    def with_tensor(self, tensor: Any) -> Any:
+        """An array of the same kind with the rows of a tensor as elements."""
+        ...
+    def write(self, index: Any, value: Any, name: _b.str | None = None) -> Any:
+        """The array with an element set."""
+        ...
 class TensorShape(_b.tuple[_b.int | None, ...]):
     """The lengths of the axes of a tensor."""
     def __init__(self, iterable: Any = ...) -> None: ...
@@ -766,7 +903,7 @@ def is_nan(x: Any, name: _b.str | None = None) -> Tensor:
     """True where x is not a number."""
     ...
 def is_tensor(x: Any) -> _b.bool:
-    """Whether x is a tensor or a variable."""
+    """Whether x is a tensor, a variable, texts, a RaggedTensor or a SparseTensor."""
     ...
 def known(value: Any) -> Any:
     """The number or list that a symbolic tensor is, if that is known; any other value as it is, lists item by item."""
@@ -1135,6 +1272,7 @@ def stop_gradient(input: Any, name: _b.str | None = None) -> Tensor:
 def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: _b.int | Any = 0, end_mask: _b.int | Any = 0, ellipsis_mask: _b.int | Any = 0, new_axis_mask: _b.int | Any = 0, shrink_axis_mask: _b.int | Any = 0, var: Any = None, name: _b.str | None = None) -> Tensor:
     """Elements from `begin` to `end` in steps of `strides`; masks as in TensorFlow."""
     ...
+string: DType
 def subtract(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """The difference of two tensors."""
     ...

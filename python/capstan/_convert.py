@@ -7,7 +7,7 @@ from ._core import Tensor, Variable
 
 def constant(value, dtype=None, shape=None, name=None):
     """A tensor of numbers, lists, an array or a tensor; `shape` reshapes them, or repeats a single one."""
-    tensor = _core.convert(value, dtype, dtype is not None)
+    tensor = _converted(value, dtype, dtype is not None)
     if shape is None:
         return tensor
     shape = dims(shape)
@@ -26,14 +26,26 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_d
                              f"{_dtypes.as_dtype(dtype).name}; convert it with tf.cast")
         return value if isinstance(value, Tensor) else value.value()
     if dtype is not None:
-        return _core.convert(value, dtype, True)
+        return _converted(value, dtype, True)
     hint = dtype_hint if dtype_hint is not None else preferred_dtype
     if hint is not None:
         try:
             return _core.convert(value, hint, False)
         except (TypeError, ValueError):
             pass
-    return _core.convert(value, None, False)
+    return _converted(value, None, False)
+
+
+def _converted(value, dtype, must):
+    """What the library makes of a value, or of str and bytes texts, which it does not have."""
+    try:
+        return _core.convert(value, dtype, must)
+    except (TypeError, ValueError):
+        from ._texts import texts_of
+        found = texts_of(value) if dtype is None or dtype == _dtypes.string else None
+        if found is None:
+            raise
+        return found
 
 
 def asarray(value, dtype=None, copy=None):

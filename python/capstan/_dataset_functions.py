@@ -2,11 +2,12 @@
 import bisect
 import glob
 import itertools
+import os
 import warnings
 
 import numpy as np
 
-from . import _core, _ops, nest
+from . import _core, _ops, _texts, nest
 from ._convert import convert_to_tensor
 
 
@@ -126,14 +127,16 @@ def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop
         if len(wanted) != rank:
             raise ValueError(f"padded_batch: the shape {wanted} is for another rank than {tuple(column[0].shape)} has")
         lengths = [max(int(x.shape[i]) for x in column) if n in (None, -1) else int(n) for i, n in enumerate(wanted)]
-        rows = []
+        rows, is_text = [], isinstance(column[0], _texts.TextTensor)
+        fill = (b"" if value is None else _texts.as_bytes(value)) if is_text else 0 if value is None else np.asarray(value)
         for x in column:
             if any(have > want for have, want in zip(x.shape, lengths)):
                 raise ValueError(f"padded_batch: an element of shape {tuple(x.shape)} is larger than {tuple(lengths)}")
-            row = np.full(lengths, 0 if value is None else np.asarray(value), x.numpy().dtype)
-            row[tuple(slice(0, n) for n in x.shape)] = x.numpy()
+            array = np.asarray(x)
+            row = np.full(lengths, fill, array.dtype)
+            row[tuple(slice(0, n) for n in x.shape)] = array
             rows.append(row)
-        return convert_to_tensor(np.stack(rows))
+        return _texts.TextTensor(np.stack(rows)) if is_text else convert_to_tensor(np.stack(rows), dtype=column[0].dtype)
 
     def batches():
         inputs = iter(self)
@@ -171,7 +174,8 @@ def unique(self, name=None):
     def items():
         seen = set()
         for element in self:
-            key = element.numpy().item()
+            value = element.numpy()
+            key = value if isinstance(value, bytes) else value.item()
             if key not in seen:
                 seen.add(key)
                 yield element
@@ -271,8 +275,8 @@ def random(seed=None, rerandomize_each_iteration=None, name=None):
 
 
 def list_files(file_pattern, shuffle=None, seed=None, name=None):
-    """The names of files that match patterns, as texts of Python, sorted or in an order that is drawn."""
-    patterns = [file_pattern] if isinstance(file_pattern, str) else list(file_pattern)
+    """The names of files that match patterns, as texts, sorted or in an order that is drawn."""
+    patterns = [os.fsdecode(p) for p in np.atleast_1d(_texts.need_texts(file_pattern, "list_files").numpy())]
     files = sorted({file for pattern in patterns for file in glob.glob(pattern)})
     if not files:
         raise ValueError(f"list_files: no file matches {patterns}")
@@ -281,8 +285,8 @@ def list_files(file_pattern, shuffle=None, seed=None, name=None):
         order = list(files)
         if shuffle or shuffle is None:
             np.random.default_rng(seed).shuffle(order)
-        return iter(order)
-    return _generated(items)
+        return (_texts.texts_of(os.fsencode(f)) for f in order)
+    return _generated(items, len(files))
 
 
 def alike(datasets):

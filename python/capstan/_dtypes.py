@@ -6,7 +6,8 @@ import numpy as np
 from . import _core
 
 _NUMPY = {"float32": np.float32, "float64": np.float64, "bfloat16": np.float32, "int32": np.int32, "int64": np.int64,
-          "uint8": np.uint8, "bool": np.bool_, "complex64": np.complex64, "complex128": np.complex128}
+          "uint8": np.uint8, "bool": np.bool_, "complex64": np.complex64, "complex128": np.complex128,
+          "string": np.object_}
 
 
 class DType:
@@ -65,6 +66,7 @@ class DType:
 _BY_NAME = {name: DType(name) for name in _core.dtype_names}
 float32, float64, bfloat16, int32, int64, uint8, bool, complex64, complex128 = _BY_NAME.values()
 double = float64
+string = DType("string")  # of texts, which the library's tensors do not hold; see _texts.py
 
 
 def as_dtype(type_value):
@@ -74,6 +76,8 @@ def as_dtype(type_value):
         return value
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
+    if value is builtins.str or value is builtins.bytes or isinstance(value, str) and value == "string":
+        return string
     if value is builtins.float:
         return _BY_NAME[_core.floatx().name]
     if value is builtins.int:
@@ -81,10 +85,12 @@ def as_dtype(type_value):
     name = None
     try:
         name = np.dtype(value).name
+        if np.dtype(value).kind in "USO":
+            return string
     except TypeError:
         pass
     if name not in _BY_NAME:
-        known = ", ".join(_BY_NAME)
+        known = ", ".join([*_BY_NAME, "string"])
         raise TypeError(f"as_dtype: {value!r} is no dtype here; there are {known}")
     return _BY_NAME[name]
 

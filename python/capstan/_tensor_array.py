@@ -1,6 +1,6 @@
 """tf.TensorArray: tensors of one dtype by number, which loops write and read."""
 from . import _core, _ops
-from ._convert import convert_to_tensor, is_tensor
+from ._convert import convert_to_tensor, is_tensor, refuse
 from ._core import TensorShape
 from ._dtypes import as_dtype
 from ._modules import errors
@@ -21,8 +21,7 @@ class TensorArray:
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
                  flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
-        if handle is not None:
-            raise ValueError("TensorArray: an array cannot be made of a handle")
+        refuse("TensorArray", handle=(handle, None), flow=(flow, None))
         count = 0 if size is None else _number("TensorArray", "size", size)
         if count < 0:
             raise ValueError(f"TensorArray: size must be at least 0, not {count}")
@@ -233,10 +232,6 @@ class TensorArray:
     def close(self, name=None):
         """Forgets the elements."""
         self._items, self._buffer = [], None
-
-    def grad(self, source, flow=None, name=None):
-        """Not there: a tape gives gradients through arrays."""
-        raise NotImplementedError("TensorArray.grad: a tape gives gradients through arrays without it")
 
 
 def _is_symbolic(value):

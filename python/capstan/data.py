@@ -1,6 +1,12 @@
 """tf.data: datasets. The pipeline is the library's; elements are structures of tensors."""
+import os
+
+import numpy as np
+
 from . import _core, _dataset_functions, nest
 from ._convert import convert_to_tensor, refuse
+from ._texts import TextTensor
+from .ragged import RaggedTensor
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -19,12 +25,22 @@ class Dataset:
     def from_tensor_slices(tensors, name=None):
         """The rows of tensors, in their structure."""
         element = _as_element(tensors)
-        return Dataset(_core.dataset_of_slices(nest.flatten(element)), _form_of(element))
+        leaves = nest.flatten(element)
+        if not _has_texts(leaves):
+            return Dataset(_core.dataset_of_slices(leaves), _form_of(element))
+        counts = [0 if leaf.shape.rank == 0 else leaf.shape[0] for leaf in leaves]
+        if not all(count == counts[0] for count in counts) or any(leaf.shape.rank == 0 for leaf in leaves):
+            raise _core.ShapeError(f"from_tensor_slices: the shapes {[tuple(leaf.shape) for leaf in leaves]} have not the "
+                                   "same number of rows")
+        return _dataset_functions._generated(
+            lambda: (nest.pack_sequence_as(element, [leaf[i] for leaf in leaves]) for i in range(counts[0])), counts[0])
 
     @staticmethod
     def from_tensors(tensors, name=None):
         """One element."""
         element = _as_element(tensors)
+        if _has_texts(nest.flatten(element)):
+            return _dataset_functions._generated(lambda: iter([element]), 1)
         return Dataset(_core.dataset_of_slices([leaf[None] for leaf in nest.flatten(element)]), _form_of(element))
 
     @staticmethod
@@ -206,7 +222,11 @@ def _as_element(structure):
     if isinstance(structure, tuple) and not isinstance(structure, _core.TensorShape):
         items = [_as_element(item) for item in structure]
         return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
-    return convert_to_tensor(structure)
+    return structure if isinstance(structure, RaggedTensor) else convert_to_tensor(structure)
+
+
+def _has_texts(leaves):
+    return any(isinstance(leaf, TextTensor) for leaf in leaves)
 
 
 def _form_of(structure):
@@ -215,6 +235,50 @@ def _form_of(structure):
 
 class Options:
     """Options of datasets, which have no effect here."""
+
+
+def _files(filenames):
+    """The names of files: a text, several, or a dataset of texts."""
+    if isinstance(filenames, Dataset):
+        filenames = list(filenames)
+    items = filenames if isinstance(filenames, (list, tuple)) else list(filenames) if getattr(
+        filenames, "ndim", 0) else [filenames]
+    return [os.fspath(TextTensor(f) if isinstance(f, np.ndarray) else f) for f in items]
+
+
+class TextLineDataset(Dataset):
+    """The lines of text files, without their ends, as texts."""
+
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+        del buffer_size  # how much is read at once is the library's choice
+        super().__init__(_core.dataset_of_lines(_files(filenames), compression_type or "", _reads(num_parallel_reads)))
+
+
+class TFRecordDataset(Dataset):
+    """The records of TFRecord files, as texts.
+
+        dataset = tf.data.TFRecordDataset("train.tfrecord").map(
+            lambda record: tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([2], tf.float32)}))
+    """
+
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+        del buffer_size
+        super().__init__(_core.dataset_of_records(_files(filenames), compression_type or "", _reads(num_parallel_reads)))
+
+
+class FixedLengthRecordDataset(Dataset):
+    """Records of one length of binary files, as texts."""
+
+    def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None,
+                 compression_type=None, num_parallel_reads=None, name=None):
+        del buffer_size
+        refuse("FixedLengthRecordDataset", num_parallel_reads=(num_parallel_reads, None, AUTOTUNE))
+        super().__init__(_core.dataset_of_fixed_records(
+            _files(filenames), int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0), compression_type or ""))
+
+
+def _reads(num_parallel_reads):
+    return None if num_parallel_reads in (None, AUTOTUNE) else int(num_parallel_reads)
 
 
 for _function in _dataset_functions.METHODS:

@@ -1,6 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan import RaggedTensor as RaggedTensor
 from capstan import Tensor as Tensor
 from capstan import nest as nest
 
@@ -72,7 +73,7 @@ class Dataset:
         ...
     @staticmethod
     def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: _b.str | None = None) -> Any:
-        """The names of files that match patterns, as texts of Python, sorted or in an order that is drawn."""
+        """The names of files that match patterns, as texts, sorted or in an order that is drawn."""
         ...
     def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None, synchronous: Any = None, use_unbounded_threadpool: _b.bool = False, name: _b.str | None = None) -> Any:
         """What a function makes of the elements. It is traced, as by tf.function, or called for each element."""
@@ -142,6 +143,29 @@ class Dataset:
 class Options:
     """Options of datasets, which have no effect here."""
     def __init__(self) -> None: ...
+class TextTensor:
+    """Texts of a shape, each a string of bytes: what `tf.constant` makes of str and bytes. `numpy()` is one bytes object,"""
+    def __init__(self, array: Any) -> None: ...
+    device: Any
+    dtype: Any
+    def get_shape(self) -> Any: ...
+    is_symbolic: Any
+    name: Any
+    ndim: Any
+    def numpy(self) -> Any:
+        """The texts: bytes, or an array of objects that are bytes."""
+        ...
+    shape: Any
+    def __iter__(self) -> Iterator[Any]: ...
+class FixedLengthRecordDataset(Dataset):
+    """Records of one length of binary files, as texts."""
+    def __init__(self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None, buffer_size: Any = None, compression_type: Any = None, num_parallel_reads: Any = None, name: _b.str | None = None) -> None: ...
+class TFRecordDataset(Dataset):
+    """The records of TFRecord files, as texts."""
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None, name: _b.str | None = None) -> None: ...
+class TextLineDataset(Dataset):
+    """The lines of text files, without their ends, as texts."""
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None, name: _b.str | None = None) -> None: ...
 AUTOTUNE: _b.int
 INFINITE_CARDINALITY: _b.int
 UNKNOWN_CARDINALITY: _b.int

@@ -3,6 +3,7 @@ import os
 
 from . import _core
 from ._core import Variable
+from ._examples import BytesList, Example, Feature, Features, FloatList, Int64List  # noqa: F401
 
 
 def _handle_of(value, name):

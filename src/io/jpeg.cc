@@ -152,25 +152,40 @@ Pixels decode_jpeg(const std::string& reader, const std::string& path, std::span
   return std::move(decoder->pixels);
 }
 
-void save_jpeg(const std::string& path, const Tensor& image, const SaveJpegOptions& options) {
+namespace {
+
+// The image in the encoder's memory.
+std::unique_ptr<Encoder> encode(const std::string& writer, const std::string& path, const Tensor& image,
+                                const SaveJpegOptions& options) {
   const int rank = image.rank();
   const std::int64_t channels = rank == 3 ? image.dim(2) : 1;
-  CAPSTAN_CHECK((rank == 2 || rank == 3) && (channels == 1 || channels == 3) && image.size() > 0, ShapeError,
-                "save_jpeg: an image must be [height, width] or [height, width, channels] with 1 or 3 channels and at "
+  CAPSTAN_CHECK((rank == 2 || rank == 3) && (channels == 1 || channels == 3) && image.size() > 0, ShapeError, writer,
+                ": an image must be [height, width] or [height, width, channels] with 1 or 3 channels and at "
                 "least one pixel, not ",
                 image.shape());
-  CAPSTAN_CHECK(image.dtype() == DType::kUInt8, DTypeError, "save_jpeg: dtype ", name_of(image.dtype()),
-                " is not uint8", help("plots::image_grid makes uint8 images of floating ones"));
-  CAPSTAN_CHECK(image.dim(0) <= JPEG_MAX_DIMENSION && image.dim(1) <= JPEG_MAX_DIMENSION, ShapeError,
-                "save_jpeg: a side of an image may have ", JPEG_MAX_DIMENSION, " pixels, not ", image.shape());
-  CAPSTAN_CHECK(options.quality >= 0 && options.quality <= 100, ValueError, "save_jpeg: quality ", options.quality,
+  CAPSTAN_CHECK(image.dtype() == DType::kUInt8, DTypeError, writer, ": dtype ", name_of(image.dtype()), " is not uint8",
+                help("plots::image_grid makes uint8 images of floating ones"));
+  CAPSTAN_CHECK(image.dim(0) <= JPEG_MAX_DIMENSION && image.dim(1) <= JPEG_MAX_DIMENSION, ShapeError, writer,
+                ": a side of an image may have ", JPEG_MAX_DIMENSION, " pixels, not ", image.shape());
+  CAPSTAN_CHECK(options.quality >= 0 && options.quality <= 100, ValueError, writer, ": quality ", options.quality,
                 " is not from 0 to 100");
-  const auto encoder = std::make_unique<Encoder>();
+  auto encoder = std::make_unique<Encoder>();
   if (!encoder->run(image.data<std::uint8_t>(), static_cast<std::size_t>(image.dim(0)),
                     static_cast<std::size_t>(image.dim(1)), static_cast<int>(channels), options)) {
-    fail_file("save_jpeg", std::string("cannot write the image, ") + encoder->errors.reason.data(), path);
+    fail_file(writer, std::string("cannot write the image, ") + encoder->errors.reason.data(), path);
   }
+  return encoder;
+}
+
+}  // namespace
+
+void save_jpeg(const std::string& path, const Tensor& image, const SaveJpegOptions& options) {
+  const auto encoder = encode("save_jpeg", path, image, options);
   write_file("save_jpeg", path, std::as_bytes(std::span(encoder->bytes, encoder->size)));
+}
+std::string encode_jpeg(const Tensor& image, const SaveJpegOptions& options) {
+  const auto encoder = encode("encode_jpeg", "(bytes)", image, options);
+  return {reinterpret_cast<const char*>(encoder->bytes), encoder->size};
 }
 
 }  // namespace capstan::io

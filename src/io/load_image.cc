@@ -1,4 +1,4 @@
-// Images from files.
+// Images from files and from bytes.
 #include <cstring>
 
 #include "capstan/image_files.h"
@@ -33,12 +33,15 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view text) {
 
 constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n", kJpeg = "\xff\xd8\xff";
 
-Tensor load(const std::string& reader, const std::string& path, int channels, bool may_be_png, bool may_be_jpeg) {
+void check_channels(const std::string& reader, int channels, bool may_be_png) {
   const bool is_allowed =
       channels == 0 || channels == 1 || channels == 3 || (may_be_png && (channels == 2 || channels == 4));
   CAPSTAN_CHECK(is_allowed, ValueError, reader, ": channels must be 0, 1", may_be_png ? ", 2, 3 or 4" : " or 3",
                 ", not ", channels);
-  const std::vector<std::byte> bytes = bytes_of_file(reader, path);
+}
+
+Tensor decode(const std::string& reader, const std::string& path, std::span<const std::byte> bytes, int channels,
+              bool may_be_png, bool may_be_jpeg) {
   if (may_be_png && begins_with(bytes, kPng)) return tensor_of(decode_png(reader, path, bytes, channels));
   if (may_be_jpeg && begins_with(bytes, kJpeg)) {
     CAPSTAN_CHECK(channels % 2 == 1 || channels == 0, ValueError, reader, ": a JPEG image has 1 or 3 channels, not ",
@@ -54,6 +57,11 @@ Tensor load(const std::string& reader, const std::string& path, int channels, bo
             path);
 }
 
+Tensor load(const std::string& reader, const std::string& path, int channels, bool may_be_png, bool may_be_jpeg) {
+  check_channels(reader, channels, may_be_png);
+  return decode(reader, path, bytes_of_file(reader, path), channels, may_be_png, may_be_jpeg);
+}
+
 }  // namespace
 
 Tensor load_png(const std::string& path, const LoadImageOptions& options) {
@@ -64,6 +72,10 @@ Tensor load_jpeg(const std::string& path, const LoadImageOptions& options) {
 }
 Tensor load_image(const std::string& path, const LoadImageOptions& options) {
   return load("load_image", path, options.channels, true, true);
+}
+Tensor decode_image(std::string_view bytes, const LoadImageOptions& options) {
+  check_channels("decode_image", options.channels, true);
+  return decode("decode_image", "(bytes)", std::as_bytes(std::span(bytes)), options.channels, true, true);
 }
 
 }  // namespace capstan::io

@@ -2,6 +2,7 @@
 
 #include <png.h>
 
+#include "capstan/image_files.h"
 #include "src/core/check.h"
 #include "src/io/byte_source.h"
 
@@ -39,5 +40,7 @@ std::string encode_png(std::string_view writer, std::string_view place, const Te
   bytes.resize(size);
   return bytes;
 }
+
+std::string encode_png(const Tensor& image) { return encode_png("encode_png", "(bytes)", image); }
 
 }  // namespace capstan::io

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "src/python/datasets.h"
+#include "src/python/texts.h"
 
 namespace capstan::python {
 
@@ -31,6 +32,15 @@ Part batch_structures(const PartColumn& items) {
   for (std::size_t i = 0; i < items.count; ++i) flatten(object_of_part(items[i]), leaves[i]);
   std::size_t leaf = 0;
   nb::object joined = map_leaves(object_of_part(items[0]), [&](PyObject*) {
+    if (is_text(leaves[0][leaf])) {
+      nb::list texts;
+      for (const std::vector<PyObject*>& one : leaves) {
+        if (one.size() != leaves[0].size()) throw ValueError("batch: elements have different structures");
+        texts.append(nb::handle(one[leaf]));
+      }
+      ++leaf;
+      return stacked_texts(texts).release().ptr();
+    }
     std::vector<Tensor> column;
     for (const std::vector<PyObject*>& one : leaves) {
       if (one.size() != leaves[0].size()) throw ValueError("batch: elements have different structures");
@@ -158,6 +168,13 @@ std::vector<DatasetNodePtr> nodes_of(const std::vector<DatasetHandle>& handles) 
 }
 
 }  // namespace
+
+DatasetHandle structures_of(DatasetNodePtr input, std::function<nb::object(const Part*)> make) {
+  return {detail::mapped("map", structure(), std::move(input), [make = std::move(make)](const Part* in, Part* out) {
+    const Locked lock;
+    *out = {{}, held(kept([&] { return make(in); }))};
+  })};
+}
 
 void add_datasets(nb::module_& m) {
   nb::class_<Cursor>(m, "DatasetCursor")

@@ -12,6 +12,7 @@
 #include "capstan/control_flow.h"
 #include "capstan/dynamic.h"
 #include "src/python/nest.h"
+#include "src/python/texts.h"
 
 namespace capstan::python {
 
@@ -67,12 +68,16 @@ class Arguments {
       return signature_.add_number(Type::kDouble, bits);
     }
     if (PyUnicode_Check(o)) return add_text(o);
+    if (is_text(o)) has_texts_ = true;
     if (is_array(o)) {
       made_.push_back(to_tensor(o));
       return signature_.add(static_cast<const Tensor&>(made_.back()));
     }
     signature_.add_number(Type::kUnsigned, reinterpret_cast<std::uintptr_t>(o));
   }
+
+  /// Whether there are texts, of which there are no symbols.
+  bool has_texts() const { return has_texts_; }
 
   void add_text(PyObject* text) {
     Py_ssize_t size = 0;
@@ -102,6 +107,7 @@ class Arguments {
   detail::CallSignature& signature_;
   const std::vector<TensorSpec>& specs_;
   std::size_t next_spec_ = 0;
+  bool has_texts_ = false;
   std::deque<Tensor> made_;  // whose addresses stay
 };
 
@@ -190,6 +196,7 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
     if (i >= n) arguments.add_text(PyTuple_GET_ITEM(keywords, i - n));
     arguments.add(args[i]);
   }
+  if (arguments.has_texts()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
   auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
     const Locked lock;
     std::size_t next = 0, spec = 0;

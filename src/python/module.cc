@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
   add_layers(m);
   add_models(m);
   add_datasets(m);
+  add_texts(m);
   add_checkpoints(m);
   add_files(m);
   add_summaries(m);

@@ -135,6 +135,7 @@ void add_classes(nb::module_& m);
 void add_layers(nb::module_& m);
 void add_models(nb::module_& m);
 void add_datasets(nb::module_& m);
+void add_texts(nb::module_& m);
 void add_checkpoints(nb::module_& m);
 void add_files(nb::module_& m);
 void add_summaries(nb::module_& m);

@@ -11,6 +11,7 @@
 #include "capstan/op_calls.h"
 #include "src/python/graph_layers.h"
 #include "src/python/objects.h"
+#include "src/python/texts.h"
 
 namespace capstan::python {
 
@@ -167,14 +168,34 @@ void check_choices(const Binding& binding, PyObject* const* given) {
   }
 }
 
-PyObject* call_op(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
-  const auto& binding = *static_cast<const Binding*>(PyCapsule_GetPointer(self, nullptr));
-  PyObject* given[kMostParameters];
-  if (!binding.signature.read(args, n, keywords, given)) return nullptr;
+PyObject* call_on_tensors(const Binding& binding, PyObject* const* given) {
   CAPSTAN_PYTHON_TRY
   if (binding.has_choices) check_choices(binding, given);
   return binding.is_variadic ? call_variadic(binding, given) : call_fixed(binding, given);
   CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+// The library has no texts, so no op of it takes one.
+PyObject* call_with_texts(const Binding& binding, PyObject* const* given) {
+  CAPSTAN_PYTHON_TRY
+  nb::dict arguments;
+  for (std::size_t i = 0; i < binding.parameters.size(); ++i) {
+    if (given[i] != nullptr) arguments[nb::handle(binding.signature.names[i])] = nb::handle(given[i]);
+  }
+  return call_on_texts(binding.name, arguments);
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+PyObject* call_op(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  const auto& binding = *static_cast<const Binding*>(PyCapsule_GetPointer(self, nullptr));
+  PyObject* given[kMostParameters];
+  if (!binding.signature.read(args, n, keywords, given)) return nullptr;
+  PyObject* const result = call_on_tensors(binding, given);
+  if (result == nullptr && std::any_of(given, given + binding.parameters.size(), has_text)) [[unlikely]] {
+    PyErr_Clear();
+    return call_with_texts(binding, given);
+  }
+  return result;
 }
 
 std::vector<std::string> names_of_inputs(const Op& op) {

@@ -49,6 +49,41 @@ TEST(LoadImage, ReadsWhatTensorFlowReads) {
   EXPECT_GE(jpeg, 10);
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(DecodeImage, GivesWhatTheFileGives) {
+  int count = 0;
+  for (const Json& entry : testing::samples_of("images")) {
+    const std::string path = entry.at("path");
+    SCOPED_TRACE(path);
+    EXPECT_EQ(levels_apart(decode_image(text_of(path)), load_image(path)), 0);
+    EXPECT_EQ(levels_apart(decode_image(text_of(path), {.channels = 1}), load_image(path, {.channels = 1})), 0);
+    ++count;
+  }
+  EXPECT_GE(count, 20);
+}
+
+TEST(DecodeImage, ReadsWhatWasEncoded) {
+  const Tensor image = cast(reshape(range(2.0 * 3 * 3), {2, 3, 3}), DType::kUInt8);
+  EXPECT_EQ(levels_apart(decode_image(encode_png(image)), image), 0);
+  EXPECT_LE(levels_apart(decode_image(encode_jpeg(image, {.quality = 100, .chroma_downsampling = false})), image), 4);
+  EXPECT_NE(encode_jpeg(image, {.quality = 100}), encode_jpeg(image, {.quality = 10}));
+}
+
+TEST(DecodeImage, RefusesOtherBytes) {
+  EXPECT_NE(message_of<IoError>([] { decode_image("no image"); }).find("no PNG or JPEG image"), std::string::npos);
+  EXPECT_NE(message_of<IoError>([] { decode_image(""); }).find("decode_image"), std::string::npos);
+  EXPECT_NE(message_of<ValueError>([] { decode_image("no image", {.channels = 5}); }).find("not 5"), std::string::npos);
+  EXPECT_NE(message_of<ShapeError>([] { encode_png(zeros({3}, DType::kUInt8)); }).find("encode_png"),
+            std::string::npos);
+  EXPECT_NE(message_of<DTypeError>([] { encode_jpeg(zeros({2, 2, 3})); }).find("encode_jpeg"), std::string::npos);
+  const std::string whole = encode_png(zeros({4, 4}, DType::kUInt8));
+  EXPECT_THROW(decode_image(whole.substr(0, whole.size() - 20)), IoError);
+}
+
 TEST(LoadImage, RefusesWhatIsDamaged) {
   int refused = 0, loaded = 0;
   for (const char* folder : {"hostile/png", "hostile/jpeg"}) {

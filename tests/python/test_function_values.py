@@ -66,8 +66,9 @@ def test_names_of_files_and_errors_of_elements(tmp_path):
     for name in ("b.txt", "a.txt"):
         (tmp_path / name).write_text(name)
     files = tf.data.Dataset.list_files(str(tmp_path / "*.txt"), shuffle=False)
-    assert [str(f).rpartition("/")[2] for f in files] == ["a.txt", "b.txt"]
-    assert sorted(int(n) for n in files.map(lambda f: len(f))) == [len(str(tmp_path)) + 6] * 2
+    assert [f.numpy().rpartition(b"/")[2] for f in files] == [b"a.txt", b"b.txt"]
+    assert sorted(int(n) for n in files.map(tf.strings.length)) == [len(str(tmp_path)) + 6] * 2
+    assert [text.numpy() for text in files.map(tf.io.read_file)] == [b"a.txt", b"b.txt"]
 
     def fragile(n):
         if int(n) == 1:

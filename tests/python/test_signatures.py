@@ -107,7 +107,7 @@ WITHOUT_EFFECT = {
     "return_same_structure", "fallback_to_while_loop", "warn", "infer_shape", "fn_output_signature", "autocast",
     "aggregation", "synchronization", "skip_gradients_aggregation", "experimental_aggregate_gradients", "logs", "partial", "output_shapes", "output_shape", "synchronous",
     "use_unbounded_threadpool", "session", "device_name", "rebuild", "preferred_backend",
-    "control_inputs", "rerandomize_each_iteration", "data", "dpi", "splines", "stack_height_limit", "path_length_limit"}
+    "control_inputs", "tensor_array_name", "colocate_with_first_write_call", "rerandomize_each_iteration", "data", "dpi", "splines", "stack_height_limit", "path_length_limit"}
 # Functions that look at their arguments in another way, or that the interpreter calls.
 READ_ELSEWHERE = {"_use", "name_scope", "find_spec", "__exit__", "__new__", "_ensure_handle", "call", "train_step",
                   "test_step", "mapped", "split", "map_fn"}
@@ -147,6 +147,7 @@ def reason_for(text):
             "to_file is 'model.svg', not 'model.png'": "pictures are SVG",
             "lacks support_partition": "variables are not split",
             "lacks dims": "scripts give it by its place",
+            "lacks row_partition, internal": "made by from_row_splits and its like",
             "lacks weights": "weights are set when the layer has them",
             "lacks options": "files are written in one way",
             "lacks last_checkpoint_step": "left out",

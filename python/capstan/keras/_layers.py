@@ -343,6 +343,8 @@ class LibraryLayer(Configured, Layer):
         self._handle.build([list(s) for s in shapes])
 
     def __call__(self, inputs=None, *args, training=None, mask=None, **kwargs):
+        if isinstance(inputs, (list, tuple)) and all(isinstance(v, (int, float)) for v in nest.flatten(inputs)):
+            inputs = convert_to_tensor(inputs)  # numbers are one tensor; a list of tensors is several inputs
         if not args and not kwargs:
             return self._handle.call(inputs, training, mask)
         if inputs is None:
@@ -485,5 +487,7 @@ class Lambda(Layer):
         return self.function(inputs, **self.arguments)
 
 
-CLASSES = _tables.make_classes("layer", LibraryLayer, skip=("Sequential", "Functional", "InputLayer", "Lambda"))
+from ._text_layers import BASES  # noqa: E402
+
+CLASSES = _tables.make_classes("layer", LibraryLayer, skip=("Sequential", "Functional", "InputLayer", "Lambda"), bases=BASES)
 del itertools

@@ -182,13 +182,13 @@ def options_of(kind, name):
     return _options[kind][name]
 
 
-def make_classes(kind, base, skip=()):
-    """All classes of a kind, by their names; `base` is the Python class that they derive from."""
+def make_classes(kind, base, skip=(), bases=None):
+    """All classes of a kind, by their names; `base` is the Python class that they derive from, but those in `bases`."""
     made = {}
     for name, module, text, alias, can_make, options, defaults in _core.classes_of(kind):
         if not can_make or name in skip or name == "PythonFunction":
             continue
-        made[name] = _make_class(kind, base, name, text, options, defaults)
+        made[name] = _make_class(kind, (bases or {}).get(name, base), name, text, options, defaults)
         if alias:
             made[alias] = made[name]
     return made

@@ -46,10 +46,29 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
     refuse("image_dataset_from_directory", labels=(labels, "inferred"), data_format=(data_format, None, "channels_last"),
            format=(format, "tf"))
     node, names, paths = _core.image_dataset_from_directory(
-        os.fspath(directory), label_mode, list(class_names or []), color_mode, int(batch_size), list(image_size), shuffle,
-        seed, float(validation_split or 0), subset or "", interpolation, follow_links, crop_to_aspect_ratio,
+        os.fspath(directory), label_mode or "int", list(class_names or []), color_mode, int(batch_size), list(image_size),
+        shuffle, seed, float(validation_split or 0), subset or "", interpolation, follow_links, crop_to_aspect_ratio,
         pad_to_aspect_ratio)
     dataset = Dataset(node, (0, 0))
+    if label_mode is None:
+        dataset = dataset.map(lambda images, labels: images)
+    dataset.class_names, dataset.file_paths = names, paths
+    if verbose:
+        print(f"Found {len(paths)} files belonging to {len(names)} classes.")
+    return dataset
+
+
+def text_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, batch_size=32,
+                                max_length=None, shuffle=True, seed=None, validation_split=None, subset=None,
+                                follow_links=False, format="tf", verbose=True):
+    """The .txt files below a directory that has a folder for each class, as batches of texts, and their labels."""
+    refuse("text_dataset_from_directory", labels=(labels, "inferred"), format=(format, "tf"))
+    node, names, paths = _core.text_dataset_from_directory(
+        os.fspath(directory), label_mode or "int", list(class_names or []), int(batch_size), None if max_length is None else int(max_length),
+        shuffle, seed, float(validation_split or 0), subset or "", follow_links)
+    dataset = Dataset(node)
+    if label_mode is None:
+        dataset = dataset.map(lambda texts, labels: texts)
     dataset.class_names, dataset.file_paths = names, paths
     if verbose:
         print(f"Found {len(paths)} files belonging to {len(names)} classes.")
@@ -211,7 +230,7 @@ class PyDataset:
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    to_categorical, set_random_seed, plot_model, image_dataset_from_directory, timeseries_dataset_from_array,
-    pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset, pack_x_y_sample_weight,
-    unpack_x_y_sample_weight, PyDataset, Progbar)}
+    to_categorical, set_random_seed, plot_model, image_dataset_from_directory, text_dataset_from_directory,
+    timeseries_dataset_from_array, pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset,
+    pack_x_y_sample_weight, unpack_x_y_sample_weight, PyDataset, Progbar)}
 FUNCTIONS["Sequence"] = PyDataset

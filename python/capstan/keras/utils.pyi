@@ -77,6 +77,9 @@ def set_random_seed(seed: Any) -> Any:
 def split_dataset(dataset: Any, left_size: Any = None, right_size: Any = None, shuffle: _b.bool = False, seed: Any = None, preferred_backend: Any = None) -> Any:
     """Two datasets of the elements of one, or of the rows of arrays: a share of them or so many."""
     ...
+def text_dataset_from_directory(directory: Any, labels: _b.str | Any = 'inferred', label_mode: _b.str | Any = 'int', class_names: Any = None, batch_size: _b.int | Any = 32, max_length: Any = None, shuffle: _b.bool = True, seed: Any = None, validation_split: Any = None, subset: Any = None, follow_links: _b.bool = False, format: _b.str | Any = 'tf', verbose: _b.bool = True) -> Any:
+    """The .txt files below a directory that has a folder for each class, as batches of texts, and their labels."""
+    ...
 def timeseries_dataset_from_array(data: Any, targets: Any, sequence_length: Any, sequence_stride: _b.int | Any = 1, sampling_rate: _b.int | Any = 1, batch_size: _b.int | Any = 128, shuffle: _b.bool = False, seed: Any = None, start_index: Any = None, end_index: Any = None, format: _b.str | Any = 'tf') -> Any:
     """Sequences of a series as batches, with the target of the first step of each, if there are targets."""
     ...

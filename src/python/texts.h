@@ -1,0 +1,29 @@
+// Texts in Python: objects of the class TextTensor of capstan/_texts.py, arrays of bytes with a shape.
+//
+// The library's tensors hold numbers. Its layers of texts take Texts, and its datasets of files give std::string; here
+// these become objects of that class and back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "capstan/texts.h"
+#include "src/python/objects.h"
+
+namespace capstan::python {
+
+extern PyTypeObject* text_type;  // null until capstan/_texts.py has been read
+
+inline bool is_text(PyObject* o) { return Py_TYPE(o) == text_type; }
+/// Whether an argument of an op is a text, or a list that has one.
+bool has_text(PyObject* o);
+
+/// A TextTensor of these texts, row by row.
+nb::object to_text_tensor(const std::vector<std::string>& texts, const Shape& shape);
+
+/// What an op makes of texts: arguments by the names of its parameters. A new reference, or null and an error.
+PyObject* call_on_texts(const std::string& op, const nb::dict& arguments);
+/// Texts of one shape as rows.
+nb::object stacked_texts(const nb::list& items);
+
+}  // namespace capstan::python
