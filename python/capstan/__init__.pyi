@@ -7,7 +7,9 @@ from capstan.keras.initializers import RandomNormal as random_normal_initializer
 from capstan.keras.initializers import RandomUniform as random_uniform_initializer
 from capstan.keras.initializers import Zeros as zeros_initializer
 from capstan import autodiff as autodiff
+from capstan import autograph as autograph
 from capstan import bitwise as bitwise
+from capstan import compat as compat
 from capstan import config as config
 from capstan import data as data
 from capstan import debugging as debugging
@@ -32,6 +34,7 @@ from capstan import signal as signal
 from capstan import sparse as sparse
 from capstan import strings as strings
 from capstan import summary as summary
+from capstan import test as test
 from capstan import train as train
 
 class DType:
@@ -530,6 +533,9 @@ def argsort(values: Any, axis: _b.int | Any = -1, direction: Any = None, stable:
 def as_dtype(type_value: Any) -> Any:
     """The dtype that `type_value` is: a DType, its name, or a type of Python or NumPy."""
     ...
+def as_string(input: Any, precision: _b.int | Any = -1, scientific: _b.bool = False, shortest: _b.bool = False, width: _b.int | Any = -1, fill: _b.str | Any = '', name: _b.str | None = None) -> Any:
+    """Numbers as texts, floating ones with six digits behind the point unless `precision` says otherwise."""
+    ...
 def asarray(value: Any, dtype: Any = None, copy: Any = None) -> Tensor:
     """A tensor of an array. With `copy=False` it shares the array's memory, which must not be written to while the"""
     ...
@@ -612,6 +618,12 @@ def bitwise_xor(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
 bool: DType
 def boolean_mask(tensor: Any, mask: Any, axis: _b.int | Any = 0, name: _b.str | None = None) -> Tensor:
     """The elements or rows at which a mask is true, as a list."""
+    ...
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The shape that two shapes broadcast to, as a tensor."""
+    ...
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The shape that two shapes broadcast to."""
     ...
 def broadcast_to(input: Any, shape: Any, name: _b.str | None = None) -> Tensor:
     """Repeats axes of length 1, and new leading ones, to fill a shape."""
@@ -854,6 +866,9 @@ def group_of(names: Any) -> Any:
     ...
 def histogram_fixed_width(values: Any, value_range: Any, nbins: _b.int | Any = 100, dtype: _b.str | Any = 'int32', name: _b.str | None = None) -> Tensor:
     """How many values lie in each of equal parts of a range; the first and the last take what lies beyond."""
+    ...
+def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: _b.int | Any = 100, dtype: _b.str | Any = 'int32', name: _b.str | None = None) -> Any:
+    """The number of the bin that each value lies in, of `nbins` of equal width; those outside in the first or last."""
     ...
 def hypot(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """sqrt(x^2 + y^2), without overflow."""

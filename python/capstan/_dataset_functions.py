@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 
-from . import _core, _ops, _texts, nest
-from ._convert import convert_to_tensor
+from . import _core, _element_files, _ops, _texts, nest
+from ._convert import convert_to_tensor, refuse
 
 
 def call(function, element):
@@ -363,6 +363,95 @@ def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, buck
     return _grouped(self, bucket_of, batch_of, lambda bucket: sizes[bucket])
 
 
-METHODS = (flat_map, interleave, window, padded_batch, take_while, unique, scan, rebatch, group_by_window,
+def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
+    """Writes all elements to a folder, for Dataset.load. It is not of TensorFlow's form."""
+    refuse("save", compression=(compression, None, "AUTO", "GZIP", "ZLIB"), shard_func=(shard_func, None),
+           checkpoint_args=(checkpoint_args, None))
+    for _ in _element_files.write(path, self, "" if compression in (None, "AUTO") else compression):
+        pass
+
+
+def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
+    """The elements that Dataset.save has written."""
+    refuse("load", reader_func=(reader_func, None), wait=(wait, False))
+    del element_spec, compression  # the folder says both
+    return _generated(_element_files.read(path))
+
+
+def snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
+    """The elements, which the first whole pass writes to a folder, and which are read from there once it is there."""
+    refuse("snapshot", compression=(compression, None, "AUTO", "GZIP", "ZLIB"), reader_func=(reader_func, None),
+           shard_func=(shard_func, None))
+    return _kept_in(self, path, "" if compression in (None, "AUTO") else compression)
+
+
+def _kept_in(dataset, path, compression):
+    """Elements of a folder, or, as long as there is none, those of a dataset, which are written to it."""
+    def elements():
+        if _element_files.is_there(path):
+            return _element_files.read(path)()
+        return _element_files.write(path, dataset, compression)
+    return _generated(elements, dataset._node.cardinality)
+
+
+def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
+    """Pairs of a class and an element, some of which are left out or come again, so that classes come as often as
+    `target_dist` says. `initial_dist` says how often they come in the dataset; it is counted if not given."""
+    target = np.asarray(target_dist, dtype=float)
+    target = target / target.sum()
+    known = None if initial_dist is None else np.asarray(initial_dist, dtype=float)
+    if known is not None and known.shape != target.shape:
+        raise ValueError(f"rejection_resample: {known.shape} probabilities before and {target.shape} after")
+    traced = Traced("rejection_resample", class_func)
+
+    def items():
+        draws, counts = np.random.default_rng(seed), np.zeros_like(target)
+        for element in self:
+            number = int(call(traced, element))
+            if not 0 <= number < len(target):
+                raise ValueError(f"rejection_resample: class {number}; there are {len(target)}")
+            counts[number] += 1
+            initial = counts / counts.sum() if known is None else known / known.sum()
+            ratio = np.divide(target, initial, out=np.zeros_like(target), where=initial > 0)
+            if draws.random() * ratio.max() < ratio[number]:
+                yield convert_to_tensor(number), element
+    return _generated(items)
+
+
+def assert_cardinality(dataset, expected_cardinality):
+    """The same elements; a pass with another number of them is an error."""
+    expected = int(expected_cardinality)
+
+    def items():
+        count = 0
+        for element in dataset:
+            count += 1
+            if 0 <= expected < count:
+                raise _core.ValueError_(f"Input dataset was expected to contain {expected} elements but contained more")
+            yield element
+        if count != expected:
+            raise _core.ValueError_(f"Input dataset was expected to contain {expected} elements but contained {count}")
+    return _generated(items, expected)
+
+
+def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype="int64", name=None):
+    """Consecutive elements as RaggedTensors, whose rows they are; scalars as tensors."""
+    from .ragged import RaggedTensor
+
+    def joined(*parts):
+        if not isinstance(parts[0], RaggedTensor) and parts[0].shape.rank == 0:
+            return _texts.stacked(parts) if isinstance(parts[0], _texts.TextTensor) else _ops.stack(list(parts))
+        return RaggedTensor.from_rows(list(parts)).with_row_splits_dtype(row_splits_dtype)
+
+    def batches():
+        inputs = iter(self)
+        while elements := list(itertools.islice(inputs, int(batch_size))):
+            if drop_remainder and len(elements) < int(batch_size):
+                return
+            yield nest.map_structure(joined, *elements)
+    return _generated(batches)
+
+
+METHODS = (save, snapshot, rejection_resample, ragged_batch, flat_map, interleave, window, padded_batch, take_while, unique, scan, rebatch, group_by_window,
            get_single_element, ignore_errors, bucket_by_sequence_length)
-STATIC_METHODS = (counter, random, list_files, sample_from_datasets, choose_from_datasets)
+STATIC_METHODS = (load, counter, random, list_files, sample_from_datasets, choose_from_datasets)

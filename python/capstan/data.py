@@ -26,7 +26,7 @@ class Dataset:
         """The rows of tensors, in their structure."""
         element = _as_element(tensors)
         leaves = nest.flatten(element)
-        if not _has_texts(leaves):
+        if _are_tensors(leaves):
             return Dataset(_core.dataset_of_slices(leaves), _form_of(element))
         counts = [0 if leaf.shape.rank == 0 else leaf.shape[0] for leaf in leaves]
         if not all(count == counts[0] for count in counts) or any(leaf.shape.rank == 0 for leaf in leaves):
@@ -39,7 +39,7 @@ class Dataset:
     def from_tensors(tensors, name=None):
         """One element."""
         element = _as_element(tensors)
-        if _has_texts(nest.flatten(element)):
+        if not _are_tensors(nest.flatten(element)):
             return _dataset_functions._generated(lambda: iter([element]), 1)
         return Dataset(_core.dataset_of_slices([leaf[None] for leaf in nest.flatten(element)]), _form_of(element))
 
@@ -112,8 +112,9 @@ class Dataset:
         return Dataset(first.concatenate(second), form)
 
     def cache(self, filename="", name=None):
-        """Elements are kept when they have been made once, in memory."""
-        refuse("cache", filename=(filename, ""))
+        """Elements are kept when they have been made once, in memory or in a folder of this name."""
+        if filename not in ("", None):
+            return _dataset_functions._kept_in(self, filename, "")
         return Dataset(self._node.cache(), self._form)
 
     def prefetch(self, buffer_size=None, name=None):
@@ -170,6 +171,10 @@ class Dataset:
         """The dataset itself: no option changes what it gives."""
         return self
 
+    def options(self):
+        """Options without a setting."""
+        return Options()
+
     def _calling(self, where, function):
         traced = _dataset_functions.Traced(where, function)
         form, is_structure = self._form, self._node.is_structure
@@ -225,8 +230,9 @@ def _as_element(structure):
     return structure if isinstance(structure, RaggedTensor) else convert_to_tensor(structure)
 
 
-def _has_texts(leaves):
-    return any(isinstance(leaf, TextTensor) for leaf in leaves)
+def _are_tensors(leaves):
+    """Whether the library holds them; texts and rows of different lengths are Python's."""
+    return all(isinstance(leaf, _core.Tensor) for leaf in leaves)
 
 
 def _form_of(structure):
@@ -234,7 +240,15 @@ def _form_of(structure):
 
 
 class Options:
-    """Options of datasets, which have no effect here."""
+    """Options of datasets. None changes what a dataset gives: they are taken and kept. A name that was not set is a group
+    of options, as in `options.threading.private_threadpool_size = 2`."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        group = Options()
+        setattr(self, name, group)
+        return group
 
 
 def _files(filenames):
@@ -285,3 +299,30 @@ for _function in _dataset_functions.METHODS:
     setattr(Dataset, _function.__name__, _function)
 for _function in _dataset_functions.STATIC_METHODS:
     setattr(Dataset, _function.__name__, staticmethod(_function))
+
+
+def _experimental():
+    from . import _modules
+
+    def cardinality(dataset):
+        """The number of elements, -1 for a dataset without end, -2 if only a pass tells; int64."""
+        return dataset.cardinality()
+
+    def assert_cardinality(expected_cardinality):
+        """A function for Dataset.apply that says how many elements there are, which a pass checks."""
+        return lambda dataset: _dataset_functions.assert_cardinality(dataset, expected_cardinality)
+
+    def get_single_element(dataset):
+        """The element of a dataset that has one."""
+        return dataset.get_single_element()
+
+    def ignore_errors(log_warning=False):
+        """A function for Dataset.apply that leaves out elements at which a function of Python raises."""
+        return lambda dataset: dataset.ignore_errors(log_warning)
+    return _modules.make_module("data.experimental", {
+        "AUTOTUNE": AUTOTUNE, "INFINITE_CARDINALITY": INFINITE_CARDINALITY, "UNKNOWN_CARDINALITY": UNKNOWN_CARDINALITY,
+        **{f.__name__: f for f in (cardinality, assert_cardinality, get_single_element, ignore_errors)}},
+        "tf.data.experimental")
+
+
+experimental = _experimental()

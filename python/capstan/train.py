@@ -1,7 +1,8 @@
 """tf.train: checkpoints. Files are the library's, with checksums, whole at any moment; TensorFlow's are read as well."""
 import os
 
-from . import _core
+from . import _core, _ops
+from ._convert import refuse
 from ._core import Variable
 from ._examples import BytesList, Example, Feature, Features, FloatList, Int64List  # noqa: F401
 
@@ -199,3 +200,89 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
     if latest_filename not in (None, "checkpoint"):
         raise ValueError("latest_checkpoint: the file is called checkpoint")
     return _core.latest_checkpoint(os.fspath(checkpoint_dir))
+
+
+class CheckpointReader:
+    """What a checkpoint holds, by the names of its tensors: one of this library or of TensorFlow."""
+
+    def __init__(self, path):
+        path = os.fspath(path)
+        if os.path.isdir(path):
+            found = latest_checkpoint(path)
+            if found is None:
+                raise _core.IoError(f"load_checkpoint: the folder has no checkpoint\n  file: {path}")
+            path = found
+        is_tensorflow = os.path.exists(path + ".index")
+        self._tensors = (_core.load_tensorflow_checkpoint if is_tensorflow else _core.load_checkpoint)(path)
+
+    def get_variable_to_shape_map(self):
+        """{name: lengths}."""
+        return {name: list(tensor.shape) for name, tensor in self._tensors.items()}
+
+    def get_variable_to_dtype_map(self):
+        """{name: dtype}."""
+        return {name: tensor.dtype for name, tensor in self._tensors.items()}
+
+    def has_tensor(self, tensor_str):
+        """Whether there is a tensor of this name."""
+        return tensor_str in self._tensors
+
+    def get_tensor(self, tensor_str):
+        """A tensor as an array."""
+        if tensor_str not in self._tensors:
+            raise _core.IoError(f"Key {tensor_str} not found in checkpoint; there are {sorted(self._tensors)}")
+        return self._tensors[tensor_str].numpy()
+
+
+def load_checkpoint(ckpt_dir_or_file):
+    """What a checkpoint holds, of this library or of TensorFlow; of a folder the latest."""
+    return CheckpointReader(ckpt_dir_or_file)
+
+
+def list_variables(ckpt_dir_or_file):
+    """Pairs of the names and lengths of the tensors in a checkpoint."""
+    return sorted(CheckpointReader(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def load_variable(ckpt_dir_or_file, name):
+    """A tensor of a checkpoint as an array."""
+    return CheckpointReader(ckpt_dir_or_file).get_tensor(name)
+
+
+class ExponentialMovingAverage:
+    """Averages of variables in which each update counts `1 - decay`, or more in the beginning if `num_updates` is given.
+
+        averages = tf.train.ExponentialMovingAverage(decay=0.999)
+        averages.apply(model.trainable_variables)      # after each step
+        averages.average(variable)
+    """
+
+    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
+        refuse("ExponentialMovingAverage", zero_debias=(zero_debias, False))
+        self._decay, self._updates, self.name, self._averages = float(decay), num_updates, name, {}
+
+    def apply(self, var_list=None):
+        """Takes the values of variables into account; of a variable that is new the average is its value."""
+        if var_list is None:
+            raise ValueError("ExponentialMovingAverage: a list of variables is needed; there are no global ones")
+        decay = self._decay
+        if self._updates is not None:
+            updates = _ops.cast(_ops.convert_to_tensor(self._updates), "float32")
+            decay = _ops.minimum(decay, (1.0 + updates) / (10.0 + updates))
+        for variable in var_list:
+            average = self.average(variable)
+            if average is None:
+                self._averages[variable.ref()] = Variable(variable.value(), trainable=False,
+                                                          name=f"{variable.name}/{self.name}")
+            else:
+                share = _ops.cast(1.0 - decay, variable.dtype)
+                average.assign_sub(share * (average.value() - variable.value()))
+
+    def average(self, var):
+        """The variable that holds the average, None if `var` was not taken into account."""
+        return self._averages.get(var.ref())
+
+    def average_name(self, var):
+        """The name of the variable that holds the average."""
+        average = self.average(var)
+        return f"{var.name}/{self.name}" if average is None else average.name

@@ -1,5 +1,7 @@
 // ModelCheckpoint.
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "src/checkpoint/save_frequency.h"
 #include "src/core/check.h"
@@ -91,6 +93,10 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
     }
     if (options.verbose > 0) {
       std::printf("\nEpoch %lld: %ssaving model to %s\n", number, change.c_str(), path.c_str());
+    }
+    std::error_code failure;  // which the writer says, with the name of the file
+    if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
+      std::filesystem::create_directories(folder, failure);
     }
     if (options.save_weights_only) {
       model().save_weights(path);

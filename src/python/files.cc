@@ -8,6 +8,7 @@
 #include "capstan/hdf5_files.h"
 #include "capstan/image_files.h"
 #include "capstan/io.h"
+#include "capstan/tensorflow_files.h"
 #include "capstan/torch_files.h"
 #include "src/python/datasets.h"
 
@@ -60,6 +61,8 @@ void add_files(nb::module_& m) {
     for (const auto& [name, value] : file.values) values[name.c_str()] = nb::steal(from_attribute(value));
     return values;
   });
+  m.def("load_tensorflow_checkpoint",
+        [](const std::string& prefix) { return dict_of(io::load_tensorflow_checkpoint(prefix).tensors); });
   m.def("load_checkpoint", [](const std::string& path) { return dict_of(io::load_checkpoint(path)); });
   m.def("load_image",
         [](const std::string& path, int channels) { return io::load_image(path, {.channels = channels}); });

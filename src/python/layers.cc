@@ -395,7 +395,9 @@ void add_layers(nb::module_& m) {
           body->has_compute_metrics = has("compute_metrics");
           return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
         });
-  m.def("is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); });
+  m.def(
+      "is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); },
+      nb::arg().none());
   m.def("adapt", [](const LayerHandle& h, nb::handle data) {
     const Tensor x = to_tensor(data.ptr());
     if (h.layer.type_name() == "Normalization") return layers::Normalization::of(h.layer).adapt(x);

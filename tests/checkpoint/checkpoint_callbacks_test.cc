@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "capstan/io.h"
@@ -58,6 +59,14 @@ TEST(ModelCheckpoint, WritesArchivesOfKeras) {
   const Model loaded = load_model(directory.file("m-2.keras"));
   EXPECT_EQ(loaded.optimizer().iterations(), 10);
   EXPECT_EQ(loaded.get_weights()[0].to_string(), model.get_weights()[0].to_string());
+}
+
+TEST(ModelCheckpoint, MakesItsFolder) {
+  const TemporaryDirectory directory;
+  fit(small_model(), callbacks::ModelCheckpoint(directory.file("runs/{epoch}/w.npz"), {.save_weights_only = true}), 2);
+  EXPECT_EQ(files_of(directory.file("runs/2")), (std::set<std::string>{"w.npz"}));
+  std::ofstream(directory.file("file")) << "no folder";
+  EXPECT_THROW(fit(small_model(), callbacks::ModelCheckpoint(directory.file("file/m.keras")), 1), IoError);
 }
 
 TEST(ModelCheckpoint, FormatsNamesAsPython) {

@@ -1,7 +1,7 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 from .. import _modules
 from . import _applications, _backend, _callbacks, _config, _datasets, _functions, _layers, _models, _objects, _operations
-from . import _random, _saving, _tables, _utils
+from . import _preprocessing, _random, _saving, _tables, _utils
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -62,7 +62,7 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
 saving = _module("saving", {**_saving.NAMES, "load_model": _models.load_model, "save_model": _models.save_model},
                  "tf.keras.saving")
 utils = _module("utils", {**_utils.FUNCTIONS, **_saving.NAMES}, "tf.keras.utils")
-applications, datasets = _applications.applications, _datasets.datasets
+applications, datasets, preprocessing = _applications.applications, _datasets.datasets, _preprocessing.preprocessing
 random = _module("random", _random.NAMES, "tf.keras.random")
 ops = _operations.make()
 Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Metric, _objects.Optimizer,

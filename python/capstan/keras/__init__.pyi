@@ -18,6 +18,7 @@ from capstan.keras import mixed_precision as mixed_precision
 from capstan.keras import models as models
 from capstan.keras import ops as ops
 from capstan.keras import optimizers as optimizers
+from capstan.keras import preprocessing as preprocessing
 from capstan.keras import random as random
 from capstan.keras import regularizers as regularizers
 from capstan.keras import saving as saving

@@ -302,6 +302,8 @@ def _base_model():
     return Model
 
 
+# The number of states of recurrent layers and cells.
+_STATES = {"SimpleRNN": 1, "GRU": 1, "LSTM": 2, "SimpleRNNCell": 1, "GRUCell": 1, "LSTMCell": 2}
 _CELLS = ("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells")
 
 
@@ -368,6 +370,24 @@ class LibraryLayer(Configured, Layer):
         _core.reset_rnn_state(self._handle)
 
     reset_states = reset_state
+
+    @property
+    def state_size(self):
+        """The lengths of the states of a recurrent layer; of a cell with one state a number."""
+        count = _STATES.get(self._name)
+        if count is None:
+            raise AttributeError(f"{self._name} has no attribute 'state_size'")
+        return self.units if self._name in ("SimpleRNNCell", "GRUCell") else [self.units] * count
+
+    def get_initial_state(self, batch_size=None):
+        """The states that a recurrent layer or cell begins with: zeros, [batch_size, units] each."""
+        from .._ops import zeros
+        count = _STATES.get(self._name)
+        if count is None:
+            raise AttributeError(f"{self._name} has no attribute 'get_initial_state'")
+        if batch_size is None:
+            raise ValueError(f"{self._name}: get_initial_state() needs a batch_size")
+        return [zeros([batch_size, self.units], self.compute_dtype) for _ in range(count)]
 
     def adapt(self, data, batch_size=None, steps=None):
         """Learns from data: tensors, or a dataset of batches. `batch_size` changes nothing: all is looked at at once."""

@@ -62,7 +62,7 @@ class Model(Layer):
     def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
                 run_eagerly=False, steps_per_execution=1, jit_compile="auto", auto_scale_loss=True):
         """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
-        self.optimizer = _objects.get_optimizer(optimizer)
+        self.optimizer, self.run_eagerly = _objects.get_optimizer(optimizer), bool(run_eagerly)
         self.loss = loss
         if isinstance(loss, dict):
             losses = {name: _objects.loss_handle(item) for name, item in loss.items()}
@@ -363,6 +363,8 @@ class Sequential(LibraryModel):
                 shape = first.input_shape[1:]
             else:
                 shape = getattr(first, "_input_shape", None)
+            if shape is None and (built := self._handle.get_config().get("build_input_shape")):
+                shape = built[1:]  # of a model that was read, copied or called
             if shape is None:
                 raise AttributeError(f"{self.name}: the shape of the input is not known\n  help: give Input(shape) as the "
                                      "first layer")

@@ -229,8 +229,27 @@ class PyDataset:
         self.on_epoch_end()
 
 
+def get_file(fname=None, origin=None, untar=False, md5_hash=None, file_hash=None, cache_subdir="datasets",
+             hash_algorithm="auto", extract=False, archive_format="auto", cache_dir=None, force_download=False):
+    """The path of a file, or with `extract` of the folder beside it, that lies where Keras keeps what it downloads. Nothing
+    is downloaded or unpacked, and no hash is compared."""
+    refuse("get_file", force_download=(force_download, False))
+    del md5_hash, file_hash, hash_algorithm, archive_format
+    name = fname or os.path.basename(origin or "")
+    if not name:
+        raise ValueError("get_file: fname or origin is needed")
+    path = os.path.join(os.path.expanduser(cache_dir or os.path.join("~", ".keras")), cache_subdir, name)
+    if untar or extract:
+        stem = next((path[:-len(end)] for end in (".tar.gz", ".tgz", ".tar.bz", ".tar", ".zip") if path.endswith(end)), path)
+        path = next((p for p in (stem, stem + "_extracted", path + "_extracted") if os.path.isdir(p)), stem)
+    if not os.path.exists(path):
+        raise _core.IoError(f"get_file: there is no such file, and nothing is downloaded\n  file: {path}\n  help: put "
+                            f"{origin or name} there")
+    return path
+
+
 FUNCTIONS = {f.__name__: f for f in (
     to_categorical, set_random_seed, plot_model, image_dataset_from_directory, text_dataset_from_directory,
     timeseries_dataset_from_array, pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset,
-    pack_x_y_sample_weight, unpack_x_y_sample_weight, PyDataset, Progbar)}
+    pack_x_y_sample_weight, unpack_x_y_sample_weight, get_file, PyDataset, Progbar)}
 FUNCTIONS["Sequence"] = PyDataset

@@ -35,6 +35,9 @@ def deserialize_keras_object(config: Any, custom_objects: Any = None, safe_mode:
 def get_custom_objects() -> Any:
     """The registered classes and functions; what is put into the dict is registered."""
     ...
+def get_file(fname: Any = None, origin: Any = None, untar: _b.bool = False, md5_hash: Any = None, file_hash: Any = None, cache_subdir: _b.str | Any = 'datasets', hash_algorithm: _b.str | Any = 'auto', extract: _b.bool = False, archive_format: _b.str | Any = 'auto', cache_dir: Any = None, force_download: _b.bool = False) -> Any:
+    """The path of a file, or with `extract` of the folder beside it, that lies where Keras keeps what it downloads. Nothing"""
+    ...
 def get_registered_name(obj: Any) -> Any:
     """The name under which a class or function was registered, or its own."""
     ...

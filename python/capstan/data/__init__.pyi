@@ -3,6 +3,7 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan import RaggedTensor as RaggedTensor
 from capstan import Tensor as Tensor
+from capstan.data import experimental as experimental
 from capstan import nest as nest
 
 class Dataset:
@@ -21,7 +22,7 @@ class Dataset:
         """Batches of elements of about the same length: those below the first boundary, below the second, ..., the rest."""
         ...
     def cache(self, filename: _b.str | Any = '', name: _b.str | None = None) -> Any:
-        """Elements are kept when they have been made once, in memory."""
+        """Elements are kept when they have been made once, in memory or in a folder of this name."""
         ...
     def cardinality(self) -> Any:
         """The number of elements, -1 for a dataset without end, -2 if only a pass tells."""
@@ -75,14 +76,24 @@ class Dataset:
     def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: _b.str | None = None) -> Any:
         """The names of files that match patterns, as texts, sorted or in an order that is drawn."""
         ...
+    @staticmethod
+    def load(path: Any, element_spec: Any = None, compression: Any = None, reader_func: Any = None, wait: _b.bool = False) -> Any:
+        """The elements that Dataset.save has written."""
+        ...
     def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None, synchronous: Any = None, use_unbounded_threadpool: _b.bool = False, name: _b.str | None = None) -> Any:
         """What a function makes of the elements. It is traced, as by tf.function, or called for each element."""
+        ...
+    def options(self) -> Any:
+        """Options without a setting."""
         ...
     def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
         """Consecutive elements joined, padded behind to the longest of the batch, or to `padded_shapes`."""
         ...
     def prefetch(self, buffer_size: Any = None, name: _b.str | None = None) -> Any:
         """Elements are made ahead; those of functions of Python when they are asked for."""
+        ...
+    def ragged_batch(self, batch_size: Any, drop_remainder: _b.bool = False, row_splits_dtype: _b.str | Any = 'int64', name: _b.str | None = None) -> Any:
+        """Consecutive elements as RaggedTensors, whose rows they are; scalars as tensors."""
         ...
     @staticmethod
     def random(seed: Any = None, rerandomize_each_iteration: Any = None, name: _b.str | None = None) -> Any:
@@ -98,12 +109,18 @@ class Dataset:
     def reduce(self, initial_state: Any, reduce_func: Any, name: _b.str | None = None) -> Any:
         """What a function makes of a state and the elements, one after the other."""
         ...
+    def rejection_resample(self, class_func: Any, target_dist: Any, initial_dist: Any = None, seed: Any = None, name: _b.str | None = None) -> Any:
+        """Pairs of a class and an element, some of which are left out or come again, so that classes come as often as"""
+        ...
     def repeat(self, count: Any = None, name: _b.str | None = None) -> Tensor:
         """The dataset several times, without end unless told."""
         ...
     @staticmethod
     def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None, stop_on_empty_dataset: _b.bool = False, rerandomize_each_iteration: Any = None) -> Any:
         """Elements of several datasets, each drawn from one of them, as TensorFlow does for the same seed."""
+        ...
+    def save(self, path: Any, compression: Any = None, shard_func: Any = None, checkpoint_args: Any = None) -> None:
+        """Writes all elements to a folder, for Dataset.load. It is not of TensorFlow's form."""
         ...
     def scan(self, initial_state: Any, scan_func: Any, name: _b.str | None = None) -> Any:
         """What a function makes of a state and each element: it gives the next state and an element."""
@@ -116,6 +133,9 @@ class Dataset:
         ...
     def skip(self, count: Any, name: _b.str | None = None) -> Any:
         """All but the first elements."""
+        ...
+    def snapshot(self, path: Any, compression: _b.str | Any = 'AUTO', reader_func: Any = None, shard_func: Any = None, name: _b.str | None = None) -> Any:
+        """The elements, which the first whole pass writes to a folder, and which are read from there once it is there."""
         ...
     def take(self, count: Any, name: _b.str | None = None) -> Any:
         """The first elements."""
@@ -141,7 +161,7 @@ class Dataset:
         ...
     def __iter__(self) -> Iterator[Any]: ...
 class Options:
-    """Options of datasets, which have no effect here."""
+    """Options of datasets. None changes what a dataset gives: they are taken and kept. A name that was not set is a group"""
     def __init__(self) -> None: ...
 class TextTensor:
     """Texts of a shape, each a string of bytes: what `tf.constant` makes of str and bytes. `numpy()` is one bytes object,"""

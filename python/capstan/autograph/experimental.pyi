@@ -1,0 +1,7 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+
+def do_not_convert(func: Any = None) -> Any:
+    """The function, whose statements stay Python's in traced functions."""
+    ...

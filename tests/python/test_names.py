@@ -1,0 +1,176 @@
+"""Names that scripts use beside the computation: files of elements, checkpoints read by name, averages, the tokenizer of
+earlier Keras, boxes in images. Values are TensorFlow's."""
+import os
+
+import numpy as np
+import pytest
+
+import capstan as tf
+
+from test_texts import c, plain, ragged
+
+data = tf.data
+
+
+def test_elements_are_saved_and_loaded(tmp_path):
+    elements = data.Dataset.from_tensor_slices({"a": [1, 2, 3], "b": [[1.0], [2.0], [3.0]], "t": ["x", "y", "z"]})
+    path = str(tmp_path / "deep" / "saved")
+    elements.save(path)
+    assert plain(list(data.Dataset.load(path))) == plain(list(elements))
+    elements.take(1).save(path, compression="GZIP")
+    assert plain(list(data.Dataset.load(path))) == plain(list(elements.take(1)))
+    pairs = data.Dataset.from_tensor_slices(([1, 2], [True, False]))
+    pairs.save(path)
+    assert plain(list(data.Dataset.load(path))) == [[1, True], [2, False]] and type(next(iter(data.Dataset.load(path)))) is tuple
+    assert os.listdir(tmp_path / "deep") == ["saved"]
+    data.Dataset.range(0).save(path)
+    assert list(data.Dataset.load(path)) == []
+    with pytest.raises(OSError, match="no such folder"):
+        data.Dataset.load(str(tmp_path / "no such folder"))
+    (tmp_path / "deep" / "saved" / "structure.json").write_text("{}")
+    with pytest.raises(OSError, match="structure.json"):
+        data.Dataset.load(path)
+    with pytest.raises(TypeError, match="RaggedTensor"):
+        data.Dataset.from_tensors(tf.ragged.constant([[1], [2, 3]])).save(path)
+
+
+@pytest.mark.parametrize("kept", [lambda d, p: d.snapshot(p), lambda d, p: d.cache(p)])
+def test_elements_are_made_once(tmp_path, kept):
+    calls = []
+
+    def made():
+        calls.append(1)
+        yield from range(3)
+    source = data.Dataset.from_generator(made, output_signature=tf.TensorSpec([], tf.int32))
+    path = str(tmp_path / "kept")
+    dataset = kept(source, path)
+    next(iter(dataset))  # a pass that is left early keeps nothing
+    assert not os.path.exists(path) and os.listdir(tmp_path) == []
+    assert plain(list(dataset)) == plain(list(dataset)) == plain(list(kept(source, path))) == [0, 1, 2]
+    assert len(calls) == 2
+
+
+def test_what_tf_data_experimental_has():
+    x = data.experimental
+    assert x.AUTOTUNE == data.AUTOTUNE == -1 and int(x.cardinality(data.Dataset.range(3))) == 3
+    filtered = data.Dataset.range(3).filter(lambda n: n > 0).apply(x.assert_cardinality(2))
+    assert plain(list(filtered)) == [1, 2] and len(filtered) == 2
+    for count in (1, 4):
+        with pytest.raises(ValueError, match=f"contain {count} elements"):
+            list(data.Dataset.range(3).apply(x.assert_cardinality(count)))
+    options = data.Options()
+    options.deterministic, options.threading.private_threadpool_size = False, 2
+    assert options.threading.private_threadpool_size == 2 and plain(list(data.Dataset.range(2).with_options(options))) == [0, 1]
+
+
+def test_classes_are_drawn_as_often_as_asked():
+    labels = data.Dataset.from_tensor_slices([0] * 900 + [1] * 100).shuffle(1000, seed=1)
+    for initial in ([0.9, 0.1], None):
+        drawn = [int(n) for _, n in labels.rejection_resample(lambda n: n, [0.5, 0.5], initial, seed=3)]
+        assert abs(np.mean(drawn) - 0.5) < 0.12 and len(drawn) > 150
+
+
+def test_ragged_batches():
+    rows = data.Dataset.range(3).map(lambda n: tf.range(n))
+    assert plain(list(rows.ragged_batch(2))) == [ragged([], [0]), ragged([0, 1])]
+
+
+def test_averages_of_variables():
+    v, averages = tf.Variable(1.0), tf.train.ExponentialMovingAverage(0.9)
+    averages.apply([v])
+    v.assign(2.0)
+    averages.apply([v])
+    np.testing.assert_allclose(averages.average(v), 1.1)
+    w, counted = tf.Variable(1.0), tf.train.ExponentialMovingAverage(0.9, num_updates=1)
+    counted.apply([w])
+    w.assign(2.0)
+    tf.function(lambda: counted.apply([w]))()
+    np.testing.assert_allclose(counted.average(w), 1.81818, rtol=1e-5)
+    assert averages.average(w) is None
+
+
+def test_checkpoints_by_name(tmp_path):
+    v = tf.Variable([1.0, 2.0])
+    path = tf.train.Checkpoint(v=v).save(str(tmp_path / "ck"))
+    names = [name for name, _ in tf.train.list_variables(path)]
+    name = next(n for n in names if n.startswith("v"))
+    np.testing.assert_allclose(tf.train.load_variable(str(tmp_path), name), [1, 2])
+    reader = tf.train.load_checkpoint(path)
+    assert reader.has_tensor(name) and not reader.has_tensor("q") and reader.get_variable_to_shape_map()[name] == [2]
+    with pytest.raises(OSError, match="Key q not found"):
+        reader.get_tensor("q")
+
+
+def test_the_tokenizer():
+    text = tf.keras.preprocessing.text
+    made = text.Tokenizer(num_words=5, oov_token="<OOV>")
+    made.fit_on_texts(["The cat sat on the mat.", "The dog, the cat!"])
+    assert made.word_index == {"<OOV>": 1, "the": 2, "cat": 3, "sat": 4, "on": 5, "mat": 6, "dog": 7}
+    assert made.texts_to_sequences(["the cat flies"]) == [[2, 3, 1]] and made.sequences_to_texts([[1, 2, 3]]) == ["<OOV> the cat"]
+    assert made.texts_to_matrix(["the the cat"], mode="count").tolist() == [[0, 0, 2, 1, 0]]
+    np.testing.assert_allclose(made.texts_to_matrix(["the the cat"], mode="tfidf"), [[0, 0, 0.86490296, 0.51082562, 0]], rtol=1e-6)
+    assert text.tokenizer_from_json(made.to_json()).texts_to_sequences(["the cat"]) == [[2, 3]]
+    assert text.text_to_word_sequence("Hello, big World!") == ["hello", "big", "world"]
+    assert tf.keras.preprocessing.sequence.pad_sequences([[1, 2], [3]], maxlen=3).tolist() == [[0, 1, 2], [0, 0, 3]]
+
+
+def test_boxes_in_images():
+    boxes = [[0.0, y, 1.0, y + 1] for y in (0.0, 0.1, -0.1, 10.0, 10.1, 100.0)]
+    scores = [0.9, 0.75, 0.6, 0.95, 0.5, 0.3]
+    image = tf.image
+    assert plain([image.non_max_suppression(boxes, scores, 3), image.non_max_suppression(boxes, scores, 10, 0.5, 0.4),
+                  image.non_max_suppression(boxes, scores, 10, iou_threshold=0.9)]) == [[3, 0, 5], [3, 0], [3, 0, 1, 2, 4, 5]]
+    kept, values = image.non_max_suppression_with_scores(boxes, scores, 6, iou_threshold=1.0, soft_nms_sigma=0.5)
+    assert plain(kept) == [3, 0, 1, 5, 4, 2]
+    np.testing.assert_allclose(values, [0.95, 0.9, 0.384, 0.3, 0.256, 0.197], atol=5e-4)
+    overlaps = np.eye(3, dtype=np.float32)
+    overlaps[0, 1] = overlaps[1, 0] = 0.7
+    assert plain(image.non_max_suppression_overlaps(overlaps, [0.3, 0.9, 0.5], 3)) == [1, 2]
+    drawn = np.asarray(image.draw_bounding_boxes(np.zeros((1, 5, 6, 3), np.float32), [[[0.1, 0.2, 0.8, 0.9]]], [[1.0, 0.0, 0.0]]))
+    assert drawn[0, :, :, 0].tolist() == [[0, 1, 1, 1, 1, 0], [0, 1, 0, 0, 1, 0], [0, 1, 0, 0, 1, 0], [0, 1, 1, 1, 1, 0], [0] * 6]
+    np.testing.assert_allclose(image.rgb_to_yiq(c([[[0.2, 0.5, 0.7]]])), [[[0.4331, -0.24304, -0.00123]]], atol=1e-5)
+    np.testing.assert_allclose(image.yiq_to_rgb(image.rgb_to_yiq(c([[[0.2, 0.5, 0.7]]]))), [[[0.2, 0.5, 0.7]]], atol=1e-4)
+    with pytest.raises(ValueError, match="boxes"):
+        image.non_max_suppression([[0.0, 1.0]], [1.0], 1)
+
+
+def test_states_and_shapes_of_layers(tmp_path):
+    layers = tf.keras.layers
+    assert plain([layers.GRU(3).get_initial_state(2), layers.LSTM(2).get_initial_state(1)]) == [
+        [[[0, 0, 0], [0, 0, 0]]], [[[0, 0]], [[0, 0]]]]
+    assert layers.GRU(3).state_size == [3] and layers.GRUCell(3).state_size == 3 and layers.LSTM(2).state_size == [2, 2]
+    with pytest.raises(AttributeError, match="get_initial_state"):
+        layers.Dense(2).get_initial_state(1)
+    model = tf.keras.Sequential([tf.keras.Input((3,)), layers.Dense(2)])
+    model.save(str(tmp_path / "m.keras"))
+    assert tf.keras.models.load_model(str(tmp_path / "m.keras")).output_shape == (None, 2)
+    called = tf.keras.Sequential([layers.Dense(2)])
+    called(tf.ones([4, 3]))
+    assert called.output_shape == (None, 2)
+
+
+def test_calls_with_none_beside_the_inputs():
+    class Own(tf.keras.Model):
+        def call(self, inputs, states=None):
+            return inputs if states is None else inputs + states
+    assert plain(Own()(c([1.0]), states=None)) == [1.0] and plain(Own()(c([1.0]), states=c([2.0]))) == [3.0]
+
+
+def test_small_names():
+    assert tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([3])) == (2, 3)
+    assert plain(tf.broadcast_dynamic_shape(c([2, 1]), c([1, 3]))) == [2, 3]
+    assert plain(tf.histogram_fixed_width_bins(c([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]), [0.0, 5.0], nbins=5)) == [0, 0, 1, 2, 4, 4]
+    assert tf.compat.as_bytes("a") == b"a" and tf.compat.as_text(b"a") == "a" and tf.test.gpu_device_name() == ""
+
+    @tf.autograph.experimental.do_not_convert
+    def plain_branch(x):
+        return x + 1 if x is not None else x
+    assert plain(tf.function(lambda x: plain_branch(x))(c(1))) == 2
+
+
+def test_files_of_keras_are_found(tmp_path):
+    (tmp_path / "datasets" / "flowers").mkdir(parents=True)
+    found = tf.keras.utils.get_file("flowers.tgz", origin="https://host/flowers.tgz", extract=True, cache_dir=str(tmp_path))
+    assert found == str(tmp_path / "datasets" / "flowers")
+    with pytest.raises(OSError, match="nothing is downloaded"):
+        tf.keras.utils.get_file(origin="https://host/other.bin", cache_dir=str(tmp_path))
