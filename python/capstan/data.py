@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 
-from . import _core, _dataset_functions, nest
+from . import _core, _csv_datasets, _dataset_functions, nest
 from ._convert import convert_to_tensor, refuse
 from ._texts import TextTensor
 from .ragged import RaggedTensor
@@ -301,6 +301,19 @@ for _function in _dataset_functions.STATIC_METHODS:
     setattr(Dataset, _function.__name__, staticmethod(_function))
 
 
+class CsvDataset(Dataset):
+    """The rows of tables as tuples of scalars, with a dtype or a default for each column.
+
+        tf.data.experimental.CsvDataset("table.csv", [tf.int32, [0.0]], header=True)
+    """
+
+    def __init__(self, filenames, record_defaults, compression_type=None, buffer_size=None, header=False, field_delim=",",
+                 use_quote_delim=True, na_value="", select_cols=None, exclude_cols=None):
+        rows = _csv_datasets.csv_dataset(filenames, record_defaults, compression_type, buffer_size, header, field_delim,
+                                         use_quote_delim, na_value, select_cols, exclude_cols)
+        super().__init__(rows._node)
+
+
 def _experimental():
     from . import _modules
 
@@ -320,7 +333,7 @@ def _experimental():
         """A function for Dataset.apply that leaves out elements at which a function of Python raises."""
         return lambda dataset: dataset.ignore_errors(log_warning)
     return _modules.make_module("data.experimental", {
-        "AUTOTUNE": AUTOTUNE, "INFINITE_CARDINALITY": INFINITE_CARDINALITY, "UNKNOWN_CARDINALITY": UNKNOWN_CARDINALITY,
+        "CsvDataset": CsvDataset, "make_csv_dataset": _csv_datasets.make_csv_dataset, "AUTOTUNE": AUTOTUNE, "INFINITE_CARDINALITY": INFINITE_CARDINALITY, "UNKNOWN_CARDINALITY": UNKNOWN_CARDINALITY,
         **{f.__name__: f for f in (cardinality, assert_cardinality, get_single_element, ignore_errors)}},
         "tf.data.experimental")
 

@@ -174,3 +174,53 @@ def test_files_of_keras_are_found(tmp_path):
     assert found == str(tmp_path / "datasets" / "flowers")
     with pytest.raises(OSError, match="nothing is downloaded"):
         tf.keras.utils.get_file(origin="https://host/other.bin", cache_dir=str(tmp_path))
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('age,fare,name,y\n1,2.5,"a,b",0\n2,,c,1\n3,4,d,0\n')
+    return str(path)
+
+
+def test_tables_as_datasets(table):
+    x = data.experimental
+    rows = x.CsvDataset(table, [tf.int32, [1.0], [""]], header=True, select_cols=[0, 1, 2])
+    assert plain(list(rows)) == [[1, 2.5, b"a,b"], [2, 1.0, b"c"], [3, 4.0, b"d"]]
+
+    def made(**options):
+        return plain(list(x.make_csv_dataset(table, 2, label_name="y", num_epochs=1, shuffle=False, **options)))
+    assert made() == [[{"age": [1, 2], "fare": [2.5, 0.0], "name": [b"a,b", b"c"]}, [0, 1]],
+                      [{"age": [3], "fare": [4.0], "name": [b"d"]}, [0]]]
+    assert made(select_columns=["age", "y"]) == [[{"age": [1, 2]}, [0, 1]], [{"age": [3]}, [0]]]
+    assert made(select_columns=["fare", "y"], column_defaults=[tf.float32, tf.int32], ignore_errors=True) == [
+        [{"fare": [2.5, 4.0]}, [0, 0]]]
+    shuffled = x.make_csv_dataset(table, 1, select_columns=["age"], num_epochs=2, shuffle_seed=1)
+    assert sorted(plain([batch["age"] for batch in shuffled])) == [[1], [1], [2], [2], [3], [3]]
+    endless = x.make_csv_dataset(table, 4, select_columns=["age"], shuffle=False)
+    assert plain([batch["age"] for batch in endless.take(2)]) == [[1, 2, 3, 1], [2, 3, 1, 2]]
+
+
+@pytest.mark.parametrize("use, error, text", [
+    (lambda x, t: list(x.CsvDataset(t, [tf.int32, tf.float32, tf.string, tf.int32], header=True)), ValueError,
+     "missing\n.*record 3, field 1"),
+    (lambda x, t: list(x.CsvDataset(t, [tf.int32], header=True)), ValueError, "4 fields, and 1 are read"),
+    (lambda x, t: list(x.CsvDataset(t, [tf.int32] * 4)), ValueError, "'age' is no int32"),
+    (lambda x, t: x.make_csv_dataset(t, 2, label_name="z"), ValueError, "'z' is none of the columns"),
+    (lambda x, t: x.make_csv_dataset(t + "x", 2), OSError, "no file"),
+    (lambda x, t: x.make_csv_dataset(t, 2, column_defaults=[0]), ValueError, "1 column_defaults for 4"),
+    (lambda x, t: list(x.make_csv_dataset(t, 2, column_names=list("abc"), header=False, num_epochs=1)), ValueError,
+     "4 fields for 3 columns"),
+])
+def test_wrong_tables_are_errors(table, use, error, text):
+    with pytest.raises(error, match=text):
+        use(data.experimental, table)
+
+
+def test_pairs_of_words():
+    sequence = tf.keras.preprocessing.sequence
+    np.testing.assert_allclose(sequence.make_sampling_table(6), [0.003152, 0.003152, 0.005476, 0.007416, 0.009128, 0.010684],
+                               atol=1e-6)
+    assert sorted(sequence.skipgrams([1, 2, 3], 10, window_size=1, negative_samples=0)[0]) == [[1, 2], [2, 1], [2, 3], [3, 2]]
+    couples, labels = sequence.skipgrams([1, 0, 2, 3], 10, window_size=2, seed=1)
+    assert sum(labels) == len(labels) / 2 == 4 and all(0 < b < 10 for _, b in couples)

@@ -142,6 +142,40 @@ def tokenizer_from_json(json_string):
     return made
 
 
+def make_sampling_table(size, sampling_factor=1e-5):
+    """For words by rank, the most frequent first, how likely each is kept when frequent ones are thinned out; the ranks are
+    taken to follow Zipf's law."""
+    rank = np.arange(size)
+    rank[:1] = 1
+    gamma = 0.577
+    inverse = rank * (np.log(rank) + gamma) + 0.5 - 1.0 / (12.0 * rank)
+    share = sampling_factor * inverse
+    return np.minimum(1.0, share / np.sqrt(share))
+
+
+def skipgrams(sequence, vocabulary_size, window_size=4, negative_samples=1.0, shuffle=True, categorical=False,
+              sampling_table=None, seed=None):
+    """Pairs of words that are at most `window_size` apart, labelled 1, and pairs of a word and one that is drawn, 0."""
+    draws = np.random.default_rng(seed)
+    couples = []
+    for i, word in enumerate(sequence):
+        if not word or sampling_table is not None and sampling_table[word] < draws.random():
+            continue
+        near = range(max(0, i - window_size), min(len(sequence), i + window_size + 1))
+        couples += [[word, sequence[j]] for j in near if j != i and sequence[j]]
+    labels = [[0, 1] if categorical else 1] * len(couples)
+    count = int(len(labels) * negative_samples)
+    if count > 0:
+        words = [couple[0] for couple in couples]
+        draws.shuffle(words)
+        couples += [[words[i % len(words)], int(draws.integers(1, vocabulary_size))] for i in range(count)]
+        labels += [[1, 0] if categorical else 0] * count
+    if shuffle:
+        order = draws.permutation(len(couples))
+        couples, labels = [couples[i] for i in order], [labels[i] for i in order]
+    return couples, labels
+
+
 def _module(name, names):
     return _modules.make_module(f"keras.preprocessing.{name}", names, f"tf.keras.preprocessing.{name}")
 
@@ -149,7 +183,8 @@ def _module(name, names):
 _F = _utils.FUNCTIONS
 preprocessing = _modules.make_module("keras.preprocessing", {
     "text": _module("text", {f.__name__: f for f in (text_to_word_sequence, one_hot, Tokenizer, tokenizer_from_json)}),
-    "sequence": _module("sequence", {"pad_sequences": _F["pad_sequences"]}),
+    "sequence": _module("sequence", {"pad_sequences": _F["pad_sequences"], "skipgrams": skipgrams,
+                                     "make_sampling_table": make_sampling_table}),
     "image": _module("image", {name: _F[name] for name in ("load_img", "img_to_array", "save_img")}),
     **{name: _F[name] for name in ("image_dataset_from_directory", "text_dataset_from_directory",
                                    "timeseries_dataset_from_array")}}, "tf.keras.preprocessing")
