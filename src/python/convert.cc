@@ -16,6 +16,7 @@
 #include "capstan/ops/math.h"
 #include "src/python/graph_layers.h"
 #include "src/python/objects.h"
+#include "src/python/texts.h"
 
 namespace capstan::python {
 
@@ -343,6 +344,12 @@ Tensor to_tensor(PyObject* o, Wish wish) {
   if (is_list(o)) return list(o, wish);
   if (PyUnicode_Check(o) || PyBytes_Check(o) || o == Py_None) {
     throw DTypeError("convert: " + std::string(o == Py_None ? "None" : "a text") + " is no tensor");
+  }
+  if (is_text(o)) {
+    throw DTypeError(
+        "convert: texts have no numbers\n  help: tf.strings has what can be done with them; layers of texts make "
+        "numbers of "
+        "them, in front of a model or in Dataset.map");
   }
   if (PyObject_CheckBuffer(o) != 0) return array_of(o, wish);
   if (const nb::object own = attribute(o, "__capstan_tensor__"); own.is_valid()) {

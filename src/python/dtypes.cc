@@ -19,7 +19,7 @@ DType to_dtype(PyObject* o) {
   for (int i = 0; i < kDTypes; ++i) {
     if (objects[i] == found.ptr()) return static_cast<DType>(i);
   }
-  throw nb::type_error("as_dtype gave no dtype");
+  throw nb::type_error("tf.string: there are texts outside of programs and models alone, which hold numbers");
 }
 
 void add_dtypes(nb::module_& m) {
