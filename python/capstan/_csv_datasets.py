@@ -2,10 +2,7 @@
 import collections
 import csv
 import glob
-import gzip
-import io
 import os
-import zlib
 
 import numpy as np
 
@@ -14,24 +11,12 @@ from ._convert import convert_to_tensor
 from ._dtypes import as_dtype, float32, float64, int32, int64
 
 
-def _lines(path, compression, encoding="utf-8"):
-    """A file of text, whose lines may end within quotes."""
-    if compression not in (None, "", "GZIP", "ZLIB"):
-        raise ValueError(f"compression_type {compression!r} is none of '', 'GZIP' and 'ZLIB'")
-    try:
-        if compression == "GZIP":
-            return gzip.open(path, "rt", encoding=encoding, newline="")
-        if compression == "ZLIB":
-            with open(path, "rb") as file:
-                return io.StringIO(zlib.decompress(file.read()).decode(encoding), newline="")
-        return open(path, encoding=encoding, newline="")
-    except (OSError, zlib.error) as error:
-        raise _core.IoError(f"the table cannot be opened, {error}\n  file: {path}") from None
-
-
 def _records(path, compression, delimiter, quotes):
-    with _lines(path, compression) as file:
-        yield from csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE)
+    """The records of a file, as lists of fields; lines are the library's, which reads compressed files piece by piece."""
+    from .data import Dataset
+    lines = Dataset(_core.dataset_of_lines([path], compression or "", None))
+    texts = (line.numpy().decode("utf-8", "surrogateescape") + "\n" for line in lines)
+    return csv.reader(texts, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE)
 
 
 def _paths(patterns):
@@ -65,7 +50,7 @@ class _Column:
             return self.missing
         try:
             if self.dtype == _texts.string:
-                return text.encode()
+                return text.encode("utf-8", "surrogateescape")
             return float(text) if self.dtype.is_floating else int(text)
         except ValueError:
             raise _core.ValueError_(f"the field {text!r} is no {self.dtype.name}\n  {place}") from None

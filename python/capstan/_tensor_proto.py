@@ -9,11 +9,14 @@ import numpy as np
 from . import _core, _texts
 from ._convert import convert_to_tensor
 
+_VARINTS = (7, 10, 11)
+# How often the last value of a list may be repeated: a few bytes must not claim all memory.
+_MOST_REPEATED = 1 << 22
 _NUMBERS = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "string": 7, "complex64": 8, "int64": 9, "bool": 10,
             "bfloat16": 14, "complex128": 18}
 # Lists of values, beside tensor_content: how they are packed.
-_LISTS = {"float32": (5, "<f4"), "float64": (6, "<f8"), "int32": (7, None), "uint8": (7, None), "string": (8, None),
-          "complex64": (9, "<f4"), "int64": (10, None), "bool": (11, None), "complex128": (12, "<f8")}
+_LISTS = {"float32": (5, "f"), "float64": (6, "d"), "int32": (7, None), "uint8": (7, None), "string": (8, None),
+          "complex64": (9, "f"), "int64": (10, None), "bool": (11, None), "complex128": (12, "d")}
 
 
 def _varint(number):
@@ -68,8 +71,16 @@ class _Reader:
         self.at += count
         return self.data[self.at - count:self.at]
 
-    def fields(self):
-        """Pairs of a field's number and its value: an integer or bytes."""
+    def fields(self, integers, texts):
+        """Pairs of a field's number and its value: those in `integers` are integers, those in `texts` bytes. Others, and
+        those in both, are what they are."""
+        for number, value in self._fields():
+            wanted = (int,) * (number in integers) + (bytes,) * (number in texts)
+            if wanted and not isinstance(value, wanted):
+                self._fail(f"field {number} of another kind")
+            yield number, value
+
+    def _fields(self):
         while self.at < len(self.data):
             key = self.varint()
             kind = key & 7
@@ -89,10 +100,9 @@ def _signed(number):
 
 def _shape_of(data):
     lengths = []
-    for number, value in _Reader(data).fields():
+    for number, value in _Reader(data).fields((3,), (2,)):
         if number == 2:
-            size = dict(_Reader(value).fields()).get(1, 0)
-            lengths.append(_signed(size) if isinstance(size, int) else -1)
+            lengths.append(_signed(dict(_Reader(value).fields((1,), ())).get(1, 0)))
         elif number == 3 and value:
             raise _core.IoError("parse_tensor: the tensor's rank is not known")
     if any(n < 0 for n in lengths):
@@ -104,11 +114,12 @@ def parse(data, dtype):
     """The tensor of a message."""
     number, shape, content, values = 0, [], None, []
     names = {v: k for k, v in _NUMBERS.items()}
-    fields = list(_Reader(data).fields())
+    # Lists of numbers come one by one or packed.
+    fields = list(_Reader(data).fields((1, *_VARINTS), (2, 4, 5, 6, 8, 9, 12, *_VARINTS)))
     for field, value in fields:
         if field == 1:
             number = value
-        elif field == 2 and isinstance(value, bytes):
+        elif field == 2:
             shape = _shape_of(value)
         elif field == 4:
             content = value
@@ -119,7 +130,7 @@ def parse(data, dtype):
     for n in shape:
         size *= n
     if name == "string":
-        values = [value for field, value in fields if field == 8 and isinstance(value, bytes)]
+        values = [value for field, value in fields if field == 8]
         if len(values) != size:
             raise _core.IoError(f"parse_tensor: {len(values)} texts for the shape {shape}")
         return _texts.texts_from_parts(values, shape)
@@ -129,7 +140,7 @@ def parse(data, dtype):
             raise _core.IoError(f"parse_tensor: {len(content)} bytes for {size} elements of {name}")
         array = np.frombuffer(content, kind)
         if name == "bfloat16":
-            array = (array.astype("<u4") << 16).view("<f4")
+            array = (array.astype("<u4") << 16).view("f")
     else:
         array = _list_of(fields, name, size)
     return convert_to_tensor(array.astype(dtype.as_numpy_dtype).reshape(shape), dtype=dtype)
@@ -145,7 +156,9 @@ def _list_of(fields, name, size):
         if field != wanted:
             continue
         if packed is not None:
-            values.extend(x for x, in struct.iter_unpack("<" + {"<f4": "f", "<f8": "d"}[packed], value))
+            if len(value) % struct.calcsize(packed):
+                raise _core.IoError(f"parse_tensor: {len(value)} bytes are no list of values of {name}")
+            values.extend(x for x, in struct.iter_unpack("<" + packed, value))
         elif isinstance(value, int):
             values.append(_signed(value))
         else:
@@ -154,6 +167,6 @@ def _list_of(fields, name, size):
                 values.append(_signed(reader.varint()))
     if name.startswith("complex"):
         values = [complex(a, b) for a, b in zip(values[::2], values[1::2])]
-    if len(values) > size or not values and size:
+    if len(values) > size or not values and size or size > len(values) + _MOST_REPEATED:
         raise _core.IoError(f"parse_tensor: {len(values)} values for {size} elements")
     return np.asarray(values + values[-1:] * (size - len(values)))

@@ -1,5 +1,6 @@
 """Names that scripts use beside the computation: files of elements, checkpoints read by name, averages, the tokenizer of
 earlier Keras, boxes in images. Values are TensorFlow's."""
+import gzip
 import os
 
 import numpy as np
@@ -197,6 +198,9 @@ def test_tables_as_datasets(table):
         [{"fare": [2.5, 4.0]}, [0, 0]]]
     shuffled = x.make_csv_dataset(table, 1, select_columns=["age"], num_epochs=2, shuffle_seed=1)
     assert sorted(plain([batch["age"] for batch in shuffled])) == [[1], [1], [2], [2], [3], [3]]
+    with gzip.open(table + ".gz", "wt") as file:
+        file.write('1,"two\nlines"\n')
+    assert plain(list(x.CsvDataset(table + ".gz", [tf.int32, tf.string], compression_type="GZIP"))) == [[1, b"two\nlines"]]
     endless = x.make_csv_dataset(table, 4, select_columns=["age"], shuffle=False)
     assert plain([batch["age"] for batch in endless.take(2)]) == [[1, 2, 3, 1], [2, 3, 1, 2]]
 

@@ -118,6 +118,8 @@ def test_functions_of_texts(make, expected):
     (lambda: tf.io.decode_image("no image"), "no PNG or JPEG"),
     (lambda: tf.io.parse_tensor(b"xx", tf.int32), "parse_tensor|Type mismatch"),
     (lambda: tf.io.parse_tensor(tf.io.serialize_tensor(c([1.0, 2.0])).numpy()[:-1], tf.float32), "announced"),
+    (lambda: tf.io.parse_tensor(b"\x08\x03\x12\x09\x12\x07\x08\x80\x80\x80\x80\x80\x01:\x01\x05", tf.int32), "1 values for"),
+    (lambda: tf.io.parse_tensor(b"\x08" + b"\xff" * 12, tf.int32), "cut off"),
     (lambda: tf.io.decode_raw(["ab", "c"], tf.uint8), "same size"),
     (lambda: tf.io.decode_csv(["1,"], [[0], tf.constant([], dtype=tf.float32)]), "Field 1 is required"),
     (lambda: tf.io.decode_csv(["1,x"], [[0], [1]]), "not a valid int32"),
