@@ -3,7 +3,7 @@ import math as _math
 
 import numpy as np
 
-from . import _boxes, _core, _image_draws, _modules, _ops
+from . import _boxes, _candidates, _core, _image_draws, _modules, _ops
 from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int64
 from ._known import known
@@ -313,6 +313,9 @@ def install(tf):
              "assert_same_float_dtype assert_shapes check_numerics")):
         for name in names.split():
             setattr(module, name, globals()[name])
+    for module, functions in ((tf.random, _candidates.SAMPLERS), (tf.nn, {**_candidates.SAMPLERS, **_candidates.LOSSES})):
+        for name, function in functions.items():
+            setattr(module, name, function)
     for name, function in {**_image_draws.NAMES, **_boxes.NAMES}.items():
         setattr(tf.image, name, function)
     tf.tuple, tf.scalar_mul = tuple_, tf.math.scalar_mul

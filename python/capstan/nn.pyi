@@ -108,6 +108,9 @@ def log_sigmoid(x: Any, name: _b.str | None = None) -> Tensor:
 def log_softmax(logits: Any, axis: _b.int | Any = -1, name: _b.str | None = None) -> Tensor:
     """The logarithm of the softmax along an axis."""
     ...
+def log_uniform_candidate_sampler(true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any = None, name: _b.str | None = None) -> Any:
+    """Classes drawn by Zipf's law, the lower the more often: int64[num_sampled], and how often the true ones and these are"""
+    ...
 def lrn(input: Any, depth_radius: _b.int | Any = 5, bias: _b.float | Any = 1.0, alpha: _b.float | Any = 1.0, beta: _b.float | Any = 0.5, name: _b.str | None = None) -> Tensor:
     """x / (bias + alpha * sum(x^2 of neighbouring channels))^beta."""
     ...
@@ -129,6 +132,9 @@ def max_pool_with_argmax(input: Any, ksize: Any, strides: Any, padding: Any, dat
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: _b.bool = False, name: _b.str | None = None) -> _b.tuple[Tensor, Tensor]:
     """Mean and variance over axes."""
     ...
+def nce_loss(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: Any, num_classes: Any, num_true: _b.int | Any = 1, sampled_values: Any = None, remove_accidental_hits: _b.bool = False, name: _b.str | None = 'nce_loss') -> Any:
+    """Noise contrastive estimation, [batch]: true classes are told from drawn ones by sigmoids."""
+    ...
 def pool(input: Any, window_shape: Any, pooling_type: Any, strides: Any = None, padding: _b.str | Any = 'VALID', data_format: Any = None, dilations: Any = None, name: _b.str | None = None) -> Tensor:
     """Maximum or average pooling of images with one to three axes, with strides or dilations."""
     ...
@@ -137,6 +143,9 @@ def relu(features: Any, name: _b.str | None = None) -> Tensor:
     ...
 def relu6(features: Any, name: _b.str | None = None) -> Tensor:
     """x limited to the range from 0 to 6."""
+    ...
+def sampled_softmax_loss(weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: Any, num_classes: Any, num_true: _b.int | Any = 1, sampled_values: Any = None, remove_accidental_hits: _b.bool = True, seed: Any = None, name: _b.str | None = 'sampled_softmax_loss') -> Any:
+    """The cross entropy of a softmax over the true and the drawn classes, [batch]; for training."""
     ...
 def scale_regularization_loss(regularization_loss: Any) -> Any:
     """The sum of losses: there is one replica."""
@@ -182,6 +191,9 @@ def tanh(x: Any, name: _b.str | None = None) -> Tensor:
     ...
 def top_k(input: Any, k: _b.int | Any = 1, sorted: _b.bool = True, index_type: Any = ..., name: _b.str | None = None) -> _b.tuple[Tensor, Tensor]:
     """The largest elements of each row, and where they are."""
+    ...
+def uniform_candidate_sampler(true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any = None, name: _b.str | None = None) -> Any:
+    """Classes drawn equally often: int64[num_sampled], and how often the true ones and these are expected."""
     ...
 def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: _b.str | None = None) -> Tensor:
     """As sigmoid_cross_entropy_with_logits, with a weight of positive labels."""

@@ -20,12 +20,18 @@ inline int normalize_axis(std::string_view op, std::int64_t axis, int rank) {
   return static_cast<int>(normal);
 }
 
+// The product of the lengths of axes. One beyond int64 is 0: then the tensor has no elements, or cannot be made.
+inline std::int64_t product(const Shape& shape, int begin, int end) {
+  std::int64_t size = 1;
+  for (int i = begin; i < end; ++i) {
+    if (__builtin_mul_overflow(size, shape[i], &size)) return 0;
+  }
+  return size;
+}
+
 // A tensor of that shape around one of its axes, counted from the front.
 inline AxisView view_around(const Shape& shape, int axis) {
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  return {outer, shape[axis], inner};
+  return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.rank())};
 }
 
 // Which of a tensor's axes are meant.

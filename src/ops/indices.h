@@ -6,6 +6,7 @@
 #include "src/core/apply.h"
 #include "src/core/backend.h"
 #include "src/core/check.h"
+#include "src/ops/axes.h"
 
 namespace capstan {
 
@@ -41,11 +42,5 @@ struct IndexOperand {
   Tensor holder;
   Operand operand;
 };
-
-inline std::int64_t product(const Shape& shape, int begin, int end) {
-  std::int64_t size = 1;
-  for (int i = begin; i < end; ++i) size *= shape[i];
-  return size;
-}
 
 }  // namespace capstan

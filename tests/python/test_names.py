@@ -228,3 +228,43 @@ def test_pairs_of_words():
     assert sorted(sequence.skipgrams([1, 2, 3], 10, window_size=1, negative_samples=0)[0]) == [[1, 2], [2, 1], [2, 3], [3, 2]]
     couples, labels = sequence.skipgrams([1, 0, 2, 3], 10, window_size=2, seed=1)
     assert sum(labels) == len(labels) / 2 == 4 and all(0 < b < 10 for _, b in couples)
+
+
+def test_losses_over_drawn_classes():
+    draws = np.random.default_rng(0)
+    weights, biases = draws.normal(size=(20, 4)).astype(np.float32), draws.normal(size=20).astype(np.float32)
+    inputs, labels = draws.normal(size=(3, 4)).astype(np.float32), np.array([[1], [5], [7]])
+    values = c([3, 5, 9, 11]), c([[0.3], [0.2], [0.1]]), c([0.5, 0.4, 0.3, 0.2])
+
+    def checked(loss, expected, sums, **options):
+        w, b, x = tf.Variable(weights), tf.Variable(biases), tf.Variable(inputs)
+        with tf.GradientTape() as tape:
+            made = loss(w, b, labels, x, 4, 20, sampled_values=values, **options)
+        np.testing.assert_allclose(made, expected, atol=2e-4)
+        found = [np.abs(np.asarray(tf.convert_to_tensor(g))).sum() for g in tape.gradient(made, [w, b, x])]
+        np.testing.assert_allclose(found, sums, rtol=1e-3)
+    checked(tf.nn.nce_loss, [6.2156, 8.2851, 14.2734], [13.851, 9.413, 15.884])
+    checked(tf.nn.nce_loss, [6.2156, 7.3855, 14.2734], [15.074, 8.82, 16.805], remove_accidental_hits=True)
+    checked(tf.nn.sampled_softmax_loss, [3.4621, 3.2441, 0.926], [13.342, 3.554, 8.961])
+
+
+@pytest.mark.parametrize("sampler", [tf.random.log_uniform_candidate_sampler, tf.random.uniform_candidate_sampler])
+def test_candidates(sampler):
+    true = c([[1], [5]], tf.int64)
+    chosen, true_count, counts = sampler(true, 1, 5, False, 20, seed=3)
+    share = (np.log(np.asarray(chosen) + 2) - np.log(np.asarray(chosen) + 1)) / np.log(21)
+    share = share if sampler is tf.random.log_uniform_candidate_sampler else np.full(5, 0.05)
+    np.testing.assert_allclose(counts, 5 * share, rtol=1e-5)
+    assert true_count.shape == (2, 1) and chosen.dtype == tf.int64 and 0 <= int(tf.reduce_min(chosen))
+    chosen, _, counts = sampler(true, 1, 20, True, 20)
+    assert sorted(plain(chosen)) == list(range(20)) and float(tf.reduce_max(counts)) <= 1
+    many = np.asarray(sampler(true, 1, 20000, False, 20)[0])
+    expected = np.log1p(1 / np.arange(1, 21)) / np.log(21) if sampler is tf.random.log_uniform_candidate_sampler else 0.05
+    np.testing.assert_allclose(np.bincount(many, minlength=20) / 20000, expected, atol=0.012)
+    assert len(set(plain(tf.function(lambda: sampler(true, 1, 50, False, 20)[0])()))) > 5
+    with pytest.raises(ValueError, match="21 different classes of 20"):
+        sampler(true, 1, 21, True, 20)
+    with pytest.raises(tf.errors.OpError, match="traced"):
+        tf.function(lambda: sampler(true, 1, 5, True, 20)[0])()
+    with pytest.raises(ValueError, match="true_classes"):
+        sampler(true, 2, 5, False, 20)

@@ -101,7 +101,6 @@ T padding(double value, DType dtype) {
 // How a batch of matrices and their diagonals lie.
 struct PackedMatrices {
   std::int64_t count;
-  std::int64_t size;  // elements of one matrix
   DiagonalLayout layout;
 };
 
@@ -136,18 +135,18 @@ void infer_diag(const Call& call, OutputSpecs& outputs) {
                 " of a matrix of ", rows, " by ", columns, arguments({{"x", x}}));
   const Shape batch(shape.dims().first(static_cast<std::size_t>(shape.rank() - (single ? 1 : 2))));
   outputs.add(x.dtype(), matrix_shape(batch, rows, columns));
-  outputs.hand_on(PackedMatrices{batch.size(), rows * columns, {rows, columns, k, attributes.align}});
+  outputs.hand_on(PackedMatrices{batch.size(), {rows, columns, k, attributes.align}});
 }
 
 void run_diag(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& [count, size, layout] = call.geometry<PackedMatrices>();
+  const auto& [count, layout] = call.geometry<PackedMatrices>();
   with_size(x.dtype(), [&]<class T>(T) {
     const T fill = padding<T>(call.attributes<DiagAttributes>().padding_value, x.dtype());
     const T* from = elements<T>(x);
     T* to = elements<T>(outputs[0]);
-    std::fill(to, to + count * size, fill);
-    for (std::int64_t b = 0; b < count; ++b, from += layout.packed_size(), to += size) {
+    std::fill(to, to + count * layout.size(), fill);
+    for (std::int64_t b = 0; b < count; ++b, from += layout.packed_size(), to += layout.size()) {
       layout.for_each([&](std::int64_t packed, std::int64_t element) { to[element] = from[packed]; });
     }
   });
@@ -162,18 +161,18 @@ void infer_part(const Call& call, OutputSpecs& outputs) {
   check_diagonals(call.op.name, matrices.rows, matrices.columns, attributes.k);
   const DiagonalLayout layout(matrices.rows, matrices.columns, attributes.k, attributes.align);
   outputs.add(x.dtype(), layout.packed_shape(matrices.batch));
-  outputs.hand_on(PackedMatrices{matrices.count, matrices.rows * matrices.columns, layout});
+  outputs.hand_on(PackedMatrices{matrices.count, layout});
 }
 
 void run_part(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& [count, size, layout] = call.geometry<PackedMatrices>();
+  const auto& [count, layout] = call.geometry<PackedMatrices>();
   with_size(x.dtype(), [&]<class T>(T) {
     const T fill = padding<T>(call.attributes<PartAttributes>().padding_value, x.dtype());
     const T* from = elements<T>(x);
     T* to = elements<T>(outputs[0]);
     std::fill(to, to + count * layout.packed_size(), fill);
-    for (std::int64_t b = 0; b < count; ++b, from += size, to += layout.packed_size()) {
+    for (std::int64_t b = 0; b < count; ++b, from += layout.size(), to += layout.packed_size()) {
       layout.for_each([&](std::int64_t packed, std::int64_t element) { to[packed] = from[element]; });
     }
   });
@@ -191,17 +190,17 @@ void infer_set(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input(1).shape() == wanted, ShapeError, call.op.name, ": the diagonal must have shape ", wanted,
                 ", not ", call.input(1).shape(), arguments({{"x", x}, {"diagonal", call.input(1)}}));
   outputs.add(x.dtype(), x.shape());
-  outputs.hand_on(PackedMatrices{matrices.count, matrices.rows * matrices.columns, layout});
+  outputs.hand_on(PackedMatrices{matrices.count, layout});
 }
 
 void run_set(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const auto& [count, size, layout] = call.geometry<PackedMatrices>();
+  const auto& [count, layout] = call.geometry<PackedMatrices>();
   with_size(x.dtype(), [&]<class T>(T) {
     const T* from = elements<T>(call.input(1));
     T* to = elements<T>(outputs[0]);
     std::copy_n(elements<T>(x), x.size(), to);
-    for (std::int64_t b = 0; b < count; ++b, from += layout.packed_size(), to += size) {
+    for (std::int64_t b = 0; b < count; ++b, from += layout.packed_size(), to += layout.size()) {
       layout.for_each([&](std::int64_t packed, std::int64_t element) { to[element] = from[packed]; });
     }
   });

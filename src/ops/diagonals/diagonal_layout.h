@@ -50,6 +50,8 @@ class DiagonalLayout {
         longest_(std::max<std::int64_t>(0, std::min(rows + std::min<std::int64_t>(diagonals.upper, 0),
                                                     columns - std::max<std::int64_t>(diagonals.lower, 0)))) {}
 
+  // Elements of one matrix.
+  std::int64_t size() const { return rows_ * columns_; }
   // Elements of the packed form of one matrix, padding included.
   std::int64_t packed_size() const { return diagonals_.count() * longest_; }
   // A single diagonal has no axis of its own.

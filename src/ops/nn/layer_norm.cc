@@ -12,6 +12,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/kernels/nn/layer_norm.h"
+#include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
 #include "src/ops/wide.h"
@@ -49,9 +50,7 @@ struct RowsOf {
 RowsOf rows_of(const Call& call) {
   const Shape shape = call.input(0).shape();
   const int outer = shape.rank() - static_cast<int>(call.attributes<LayerAttributes>().axes);
-  RowsOf size;
-  for (int i = 0; i < shape.rank(); ++i) (i < outer ? size.rows : size.n) *= shape[i];
-  return size;
+  return {product(shape, 0, outer), product(shape, outer, shape.rank())};
 }
 
 Axes last_axes(std::int64_t axes) {
