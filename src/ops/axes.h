@@ -20,18 +20,18 @@ inline int normalize_axis(std::string_view op, std::int64_t axis, int rank) {
   return static_cast<int>(normal);
 }
 
-// The product of the lengths of axes. One beyond int64 is 0: then the tensor has no elements, or cannot be made.
+// The product of the lengths of axes of a tensor that there is, which is below 2^62.
 inline std::int64_t product(const Shape& shape, int begin, int end) {
   std::int64_t size = 1;
-  for (int i = begin; i < end; ++i) {
-    if (__builtin_mul_overflow(size, shape[i], &size)) return 0;
-  }
+  for (int i = begin; i < end; ++i) size *= shape[i];
   return size;
 }
 
-// A tensor of that shape around one of its axes, counted from the front.
+// A tensor of that shape around one of its axes, counted from the front. One without elements has none,
+// however long its other axes are.
 inline AxisView view_around(const Shape& shape, int axis) {
-  return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.rank())};
+  const AxisView view = {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.rank())};
+  return view.outer == 0 || view.n == 0 || view.inner == 0 ? AxisView{0, view.n, 0} : view;
 }
 
 // Which of a tensor's axes are meant.

@@ -53,6 +53,24 @@ TEST(Lengths, HaveOneLimitWithAndWithoutElements) {
   EXPECT_THROW(f(none), ShapeError);
 }
 
+// Nothing is done for each of the four thousand million rows of no elements.
+TEST(Lengths, OfAxesOfTensorsWithoutElementsCostNothing) {
+  constexpr std::int64_t kMost = 4294967294;
+  for (const Shape& shape : {Shape{kMost, 0}, Shape{0, kMost}}) {
+    SCOPED_TRACE(shape.to_string());
+    const Tensor none = zeros(shape);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      EXPECT_EQ(softmax(none, axis).shape(), shape);
+      EXPECT_EQ(cumsum(none, axis).shape(), shape);
+      EXPECT_EQ(sort(none, axis).shape(), shape);
+      EXPECT_EQ(linear_recurrence(none, none, axis).shape(), shape);
+      EXPECT_EQ(stack({none, none}, axis).size(), 0);
+    }
+    EXPECT_EQ(reduce_sum(none).item<float>(), 0);
+  }
+  EXPECT_THROW(diag(zeros({2}), {.k = kMost}), ShapeError);
+}
+
 TEST(Memory, ThatIsNotThereIsAnErrorOfTheLibrary) {
   const Tensor x = constant({1.0f, 2.0f, 3.0f});
   quantiles(x, 4);

@@ -13,7 +13,9 @@ struct DiagonalRange {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
   constexpr DiagonalRange() = default;
-  constexpr DiagonalRange(int k) : lower(k), upper(k) {}
+  // A template, so that no larger integer is cut to an int.
+  template <detail::Integer T>
+  constexpr DiagonalRange(T k) : lower(static_cast<std::int64_t>(k)), upper(lower) {}
   constexpr DiagonalRange(std::int64_t first, std::int64_t last) : lower(first), upper(last) {}
 };
 

@@ -42,9 +42,7 @@ struct ReduceShape {
   void add(std::int64_t axis_length, bool is_reduced) {
     if (axis_length == 1) return;
     if (axes > 0 && reduced[axes - 1] == is_reduced) {
-      // A product beyond int64 is that of a tensor without elements, or of a result that cannot be made.
-      std::int64_t& last = length[axes - 1];
-      if (__builtin_mul_overflow(last, axis_length, &last)) last = 0;
+      length[axes - 1] *= axis_length;
       return;
     }
     length[axes] = axis_length;
