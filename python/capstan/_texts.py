@@ -134,8 +134,8 @@ def texts_of(value):
         if any(item._array.shape != items[0]._array.shape for item in items):
             raise ValueError("Can't convert non-rectangular Python sequence to Tensor.")
         return TextTensor(_stack([item._array for item in items], 0))
-    if isinstance(value, (np.ndarray, np.generic)) and np.asarray(value).dtype.kind in "USO":
-        array = np.asarray(value)
+    if hasattr(value, "__array__") and not isinstance(value, (Tensor, Variable)) and np.asarray(value).dtype.kind in "USO":
+        array = np.asarray(value)  # of NumPy, or a column of a table
         made = np.empty(array.shape, dtype=object)
         for at in np.ndindex(array.shape):
             if not _is_text(array[at]):

@@ -325,3 +325,14 @@ def test_features_of_open_length_are_sparse():
     assert plain(tf.io.parse_single_example(message, feature)["v"].values) == [4, 5]
     batch = tf.io.parse_example([message, tf.train.Example().SerializeToString()], feature)["v"]
     assert plain(tf.sparse.to_dense(batch)) == [[4, 5], [0, 0]]
+
+
+def test_columns_of_tables_are_texts():
+    class Column:
+        """What pandas has: an array of objects that says so when it is asked."""
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array(["a", "b"], dtype=object)
+    assert plain(c(Column())) == [b"a", b"b"]
+    rows = tf.data.Dataset.from_tensor_slices(({"kind": Column(), "age": np.array([1.0, 2.0])}, [0, 1]))
+    assert plain(next(iter(rows.batch(2)))) == [{"kind": [b"a", b"b"], "age": [1.0, 2.0]}, [0, 1]]
