@@ -1,6 +1,9 @@
 // Arithmetic, comparison and indexing of tensors and variables.
 //
 // Operands are lent: Python may hold them elsewhere, and from version 3.14 on reference counts do not even tell.
+#include <algorithm>
+#include <utility>
+
 #include "capstan/op_calls.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
@@ -198,10 +201,16 @@ Py_ssize_t length(PyObject* x) {
 
 PyObject* known_hook = nullptr;  // of _known.py: the number that a symbolic tensor is, if the trace knows it
 
+// The number that a symbolic tensor is; null if the trace does not know it.
+nb::object known_number(PyObject* o) {
+  if (known_hook == nullptr) return {};
+  nb::object number = steal(PyObject_CallOneArg(known_hook, o));
+  return PyLong_Check(number.ptr()) ? number : nb::object();
+}
+
 std::int64_t position(PyObject* o) {
-  if (is_tensor(o) && is_symbolic(tensor_of(o)) && known_hook != nullptr) {
-    const nb::object number = steal(PyObject_CallOneArg(known_hook, o));
-    if (PyLong_Check(number.ptr())) return position(number.ptr());
+  if (is_tensor(o) && is_symbolic(tensor_of(o))) {
+    if (const nb::object number = known_number(o); number.is_valid()) return position(number.ptr());
   }
   if (PyFloat_Check(o)) throw nb::type_error("an index is an integer, a slice, None or ..., not a float");
   const nb::object index = steal(PyNumber_Index(o));
@@ -214,6 +223,21 @@ Slice slice_of(PyObject* o) {
   const auto* const s = reinterpret_cast<PySliceObject*>(o);
   const auto edge = [](PyObject* end) { return end == Py_None ? Slice::kEdge : position(end); };
   return {edge(s->start), edge(s->stop), s->step == Py_None ? 1 : position(s->step)};
+}
+
+// Whether an item of an index is an integer that only a run knows.
+bool is_known_at_run_time(PyObject* o) {
+  if (!is_tensor(o) || !is_symbolic(tensor_of(o)) || is_in_graph(tensor_of(o))) return false;
+  const Tensor& t = tensor_of(o);
+  return t.rank() == 0 && is_integer(t.dtype()) && !known_number(o).is_valid();
+}
+
+// Takes one place of an axis, counted from the end if it is negative. The gradient is dense, as that of a slice: rows
+// of a first axis would have one of rows.
+Tensor at_run_time(const Tensor& x, int axis, const Tensor& place) {
+  const Index at = axis;
+  const Tensor length = cast(getitem(shape(x), std::span(&at, 1)), place.dtype());
+  return squeeze(gather(expand_dims(x, 0), where(less(place, 0), place + length, place), axis + 1), 0);
 }
 
 PyObject* subscript(PyObject* x, PyObject* key) {
@@ -230,9 +254,14 @@ PyObject* subscript(PyObject* x, PyObject* key) {
     }
   }
   std::vector<Index> items;
+  std::vector<std::pair<std::size_t, Tensor>>
+      later;  // items that are places known at run time, each a whole axis at first
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const o = several ? PyTuple_GET_ITEM(key, i) : key;
-    if (o == Py_Ellipsis) {
+    if (is_known_at_run_time(o)) [[unlikely]] {
+      later.emplace_back(items.size(), tensor_of(o));
+      items.emplace_back(Slice{});
+    } else if (o == Py_Ellipsis) {
       items.emplace_back(ellipsis);
     } else if (o == Py_None) {
       items.emplace_back(newaxis);
@@ -246,6 +275,22 @@ PyObject* subscript(PyObject* x, PyObject* key) {
     return wrap(call_in_graph("get_item", {tensor_of(x)}, [items](const std::vector<Tensor>& in) {
       return std::vector{getitem(in[0], items)};
     })[0]);
+  }
+  if (!later.empty()) [[unlikely]] {
+    // The axes of the result: what the items before leave of x.
+    const auto uses_axis = [](const Index& item) {
+      return item.kind == Index::Kind::kNumber || item.kind == Index::Kind::kSlice;
+    };
+    const auto rest = static_cast<int>(shape_of(x).rank() - std::count_if(items.begin(), items.end(), uses_axis));
+    Tensor result = getitem(value_of(x), items);
+    for (auto place = later.rbegin(); place != later.rend(); ++place) {
+      int axis = 0;
+      for (std::size_t i = 0; i < place->first; ++i) {
+        axis += items[i].kind == Index::Kind::kNumber ? 0 : items[i].kind == Index::Kind::kEllipsis ? rest : 1;
+      }
+      result = at_run_time(result, axis, place->second);
+    }
+    return wrap(std::move(result));
   }
   if (is_tensor(x)) return told(x, key, wrap(getitem(tensor_of(x), items)));
   return wrap(getitem(variable_of(x), items));

@@ -250,3 +250,37 @@ def test_functions_that_call_python():
         tf.numpy_function(lambda: (1, 2), [], [tf.int32])
     with pytest.raises(tf.TraceError, match="cannot call back"):
         tf.function(lambda v: tf.py_function(lambda w: w, [v], tf.float32))(x)
+
+
+def test_indices_that_only_a_run_knows():
+    x = tf.reshape(tf.range(12.0), [3, 4])
+    for index in (lambda x, i: x[i], lambda x, i: x[0, i], lambda x, i: x[i, 1], lambda x, i: x[:, i], lambda x, i: x[i, i],
+                  lambda x, i: x[..., i], lambda x, i: x[i, 1:3], lambda x, i: x[tf.newaxis, i], lambda x, i: x[i, tf.newaxis],
+                  lambda x, i: x[-1, i], lambda x, i: x[..., tf.newaxis, i]):
+        traced = tf.function(index)
+        for i in (1, -1, 2):
+            place = tf.constant(i)
+            np.testing.assert_array_equal(traced(x, place), index(x, place))
+    v = tf.Variable(x)
+
+    @tf.function
+    def gradient(i):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(v[i] ** 2) + v[0, i]
+        return tape.gradient(y, v)
+    made = gradient(tf.constant(1))
+    assert not made.is_row_sparse
+    np.testing.assert_array_equal(made, [[0, 1, 0, 0], [8, 10, 12, 14], [0, 0, 0, 0]])
+
+    @tf.function
+    def diagonal(x, n):
+        s, k = tf.constant(0.0), tf.constant(0)
+        while k < n:
+            s += x[k, k]
+            k += 1
+        return s
+    assert float(diagonal(x, tf.constant(3))) == 15.0
+    with pytest.raises(IndexError, match="index 3"):
+        tf.function(lambda x, i: x[i])(x, tf.constant(3))
+    with pytest.raises(tf.TraceError):
+        tf.function(lambda x, i: x[i:])(x, tf.constant(1))
