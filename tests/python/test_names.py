@@ -157,6 +157,27 @@ def test_calls_with_none_beside_the_inputs():
     assert plain(Own()(c([1.0]), states=None)) == [1.0] and plain(Own()(c([1.0]), states=c([2.0]))) == [3.0]
 
 
+def test_calls_by_name_alone():
+    class Own(tf.keras.layers.Layer):
+        def call(self, x, context):
+            return x - context
+    assert plain(Own()(x=c([3.0]), context=c([1.0]))) == plain(Own()(context=c([1.0]), x=c([3.0]))) == [2.0]
+
+    class Two(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.own = Own()
+
+        def call(self, inputs):
+            first, second = inputs
+            return self.own(x=first, context=second)
+    model = Two()
+    assert plain(model(inputs=(c([3.0]), c([1.0])))) == [2.0]
+    assert plain(model.predict((np.ones((2, 1), np.float32), np.zeros((2, 1), np.float32)), verbose=0)) == [[1.0], [1.0]]
+    with pytest.raises(TypeError, match="lacks its argument 'x'"):
+        Own()(context=c([1.0]))
+
+
 def test_small_names():
     assert tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([3])) == (2, 3)
     assert plain(tf.broadcast_dynamic_shape(c([2, 1]), c([1, 3]))) == [2, 3]

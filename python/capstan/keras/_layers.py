@@ -15,6 +15,7 @@ from ._tables import Configured, Lent, snake_case
 
 _counts = {}
 _wrapped = {}  # Python objects of library layers by the address of their body; weak
+_NOT_GIVEN = object()  # None may be an input
 
 
 def automatic_name(prefix):
@@ -122,10 +123,19 @@ class Layer:
 
     # --- calls ---
 
-    def __call__(self, inputs, *args, training=None, mask=None, **kwargs):
+    def __call__(self, inputs=_NOT_GIVEN, *args, training=None, mask=None, **kwargs):
+        if inputs is _NOT_GIVEN:
+            inputs = self._named_inputs(kwargs)
         if args or kwargs:
             return self._call_with(inputs, args, kwargs, training, mask)
         return self._handle.call(inputs, training, mask)
+
+    def _named_inputs(self, kwargs):
+        """The first argument of `call`, which was given by its name; it is taken out of `kwargs`."""
+        name = list(inspect.signature(type(self).call).parameters)[1]
+        if name not in kwargs:
+            raise TypeError(f"{self.name}: the call lacks its argument {name!r}")
+        return kwargs.pop(name)
 
     def _call_with(self, inputs, args, kwargs, training, mask):
         """A call with arguments beside the inputs, as Python calls it."""
