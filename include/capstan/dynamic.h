@@ -65,6 +65,14 @@ CAPSTAN_EXPORT TensorList vectorized_map(const ListFunction& f, const TensorList
 ///     dynamic::recompute([](auto v) { return dynamic::TensorList{exp(sin(v[0]))}; }, {x});
 CAPSTAN_EXPORT TensorList recompute(const ListFunction& f, const TensorList& arguments);
 
+/// A function that looks at tensors and gives nothing.
+using ListAction = std::function<void(std::span<const Tensor> values)>;
+/// Calls a function with copies of tensors: at once, and in a traced function at every run of it, in program order,
+/// whether anything else uses the tensors or not. Tapes do not see it. What it throws leaves the run.
+///
+///     dynamic::call_at_every_run([](auto v) { std::cout << v[0] << "\n"; }, {x});
+CAPSTAN_EXPORT void call_at_every_run(ListAction f, const TensorList& values);
+
 /// A function() whose arguments are described when it is called: see Function for what a trace is.
 ///
 /// A call writes the signature of its arguments, leaves first to last, and then runs. If there is no trace for the

@@ -9,7 +9,7 @@ import contextlib
 import threading
 
 from . import _core
-from ._convert import refuse
+from ._convert import convert_to_tensor, is_tensor, refuse
 
 
 class _Settings(threading.local):
@@ -79,7 +79,17 @@ def _log(kind, name, step, data, *options):
     step = _settings.step if step is None else step
     if step is None:
         raise ValueError(f"summary.{kind}: no step is set; give `step`, or call summary.experimental.set_step()")
-    getattr(writer._handle, kind)(name, data, int(step), *options)
+    given = [data, step]
+    of_runs = [i for i, value in enumerate(given) if is_tensor(value)]
+
+    def write(*values):
+        now = [values[of_runs.index(i)] if i in of_runs else value for i, value in enumerate(given)]
+        getattr(writer._handle, kind)(name, now[0], int(now[1]), *options)
+        return []
+    if _core.inside_function():
+        _core.call_at_every_run(write, [convert_to_tensor(given[i]) for i in of_runs])
+    else:
+        write(*[given[i] for i in of_runs])
     return True
 
 

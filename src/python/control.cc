@@ -107,6 +107,10 @@ void add_control(nb::module_& m) {
     return wrapped(
         dynamic::fold(Callback(std::move(f)), tensors_of(elements), tensors_of(initial), {.reverse = reverse}));
   });
+  m.def("call_at_every_run", [](nb::object f, const nb::list& values) {
+    dynamic::call_at_every_run([call = Callback(std::move(f))](std::span<const Tensor> tensors) { call(tensors); },
+                               tensors_of(values));
+  });
   m.def("map_fn", [](nb::object f, const nb::list& elements) {
     return wrapped(dynamic::map_fn(Callback(std::move(f)), tensors_of(elements)));
   });

@@ -1,10 +1,14 @@
 // The templates over structures, for lists of tensors.
 #include "capstan/dynamic.h"
 
+#include <cstring>
+
 #include "capstan/control_flow.h"
 #include "capstan/recompute.h"
 #include "capstan/vectorized_map.h"
+#include "src/core/allocator.h"
 #include "src/core/check.h"
+#include "src/ops/debugging/effect.h"
 
 namespace capstan::dynamic {
 
@@ -29,7 +33,29 @@ TensorList carry(detail::RowKind kind, const ListFunction& f, const TensorList& 
   return detail::carry_over_rows(kind, step, std::move(initial), elements, elements, reverse);
 }
 
+// Copies: a value of a program is overwritten when the program goes on, and the function may keep what it gets.
+void run_action(const Call& call, std::span<Tensor> outputs) {
+  TensorList values;
+  for (const TensorRef& input : call.inputs) {
+    values.push_back(new_tensor(input.dtype(), input.shape()));
+    if (input.size() > 0) {
+      std::memcpy(mutable_raw_data(values.back()), input.raw_data(),
+                  static_cast<std::size_t>(input.size()) * size_of(input.dtype()));
+    }
+  }
+  (*call.attributes<EffectAttributes<ListAction>>().job)(values);
+  write_token(outputs);
+}
+constinit const OpDef kAction = effect_op<ListAction>(
+    "call_at_every_run", "Calls a function of the program.",
+    [](const Call&, OutputSpecs& outputs) { add_token(outputs); }, run_action);
+
 }  // namespace
+
+void call_at_every_run(ListAction f, const TensorList& values) {
+  CAPSTAN_CHECK(f != nullptr, ValueError, "call_at_every_run: the function is empty");
+  run_effect(kAction, {values.begin(), values.end()}, std::move(f));
+}
 
 TensorList cond(Operand condition, const ListFunction& then, const ListFunction& otherwise) {
   return capstan::cond(

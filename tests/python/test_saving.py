@@ -354,3 +354,27 @@ def test_errors_say_what_is_missing(tmp_path):
     model.save(tmp_path / "model.keras")
     with pytest.raises(tf.IoError, match="Narrow.from_config: Narrow: unknown options"):
         keras.models.load_model(tmp_path / "model.keras")
+
+
+def test_a_function_logs_at_every_run(tmp_path):
+    writer = tf.summary.create_file_writer(str(tmp_path / "logs"))
+    loss = tf.Variable(0.0)
+
+    @tf.function
+    def train_step(x, step):
+        loss.assign_add(x)
+        with writer.as_default():
+            tf.summary.scalar("loss", loss * 2, step=step)
+            tf.summary.histogram("values", tf.stack([x, loss]), step=step)
+            tf.summary.text("note", "constant", step=step)
+        return loss + 0
+    for i in range(3):
+        train_step(tf.constant(float(i)), tf.constant(i, tf.int64))
+    writer.close()
+    path, = (tmp_path / "logs").iterdir()
+    records = [record.numpy() for record in tf.data.TFRecordDataset(str(path))]
+    assert sum(b"loss" in r for r in records) == sum(b"values" in r for r in records) == 3
+    assert sum(b"note" in r for r in records) == 3
+    import struct
+    for value in (0.0, 2.0, 6.0):
+        assert any(b"loss" in r and struct.pack("<f", value) in r for r in records)

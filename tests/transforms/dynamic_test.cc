@@ -193,6 +193,51 @@ TEST(Dynamic, CallsOfLoopsEffectsAndWithinTracesAreNotShort) {
   EXPECT_FALSE(was_short);
 }
 
+TEST(Dynamic, ActionsSeeTheValuesOfEveryRun) {
+  std::vector<Tensor> seen;
+  const auto keep = [&](std::span<const Tensor> values) { seen.insert(seen.end(), values.begin(), values.end()); };
+  auto f = function([&](const Tensor& x) {
+    const Tensor y = x * 2;
+    dynamic::call_at_every_run(keep, {y, x});
+    const Tensor z = y + 1;  // may lie where y lay
+    dynamic::call_at_every_run(keep, {reduce_sum(z)});
+    return z * z;
+  });
+  EXPECT_EQ(numbers(f(constant({1.0f, 2.0f}))), (std::vector<float>{9, 25}));
+  EXPECT_EQ(numbers(f(constant({3.0f, 4.0f}))), (std::vector<float>{49, 81}));
+  ASSERT_EQ(seen.size(), 6u);
+  EXPECT_EQ(numbers(seen[0]), (std::vector<float>{2, 4}));
+  EXPECT_EQ(numbers(seen[1]), (std::vector<float>{1, 2}));
+  EXPECT_EQ(seen[2].item<float>(), 8);
+  EXPECT_EQ(numbers(seen[3]), (std::vector<float>{6, 8}));
+  EXPECT_EQ(seen[5].item<float>(), 16);
+  // At once, and under a tape, which does not see it.
+  seen.clear();
+  GradientTape tape;
+  const Tensor x = constant(3.0);
+  tape.watch(x);
+  const Tensor y = x * x;
+  dynamic::call_at_every_run(keep, {y, zeros({0})});
+  EXPECT_EQ(tape.gradient(y, x).item<double>(), 6);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].item<double>(), 9);
+}
+
+TEST(Dynamic, ErrorsOfActionsLeaveTheRun) {
+  auto f = function([](const Tensor& x) {
+    dynamic::call_at_every_run(
+        [](auto v) {
+          if (v[0].template item<float>() > 1) throw IoError("too large");
+        },
+        {x});
+    return x;
+  });
+  EXPECT_EQ(f(constant(1.0f)).item<float>(), 1);
+  EXPECT_THROW(f(constant(2.0f)), IoError);
+  EXPECT_EQ(f(constant(0.5f)).item<float>(), 0.5);
+  EXPECT_THROW(dynamic::call_at_every_run(nullptr, {}), ValueError);
+}
+
 TEST(Dynamic, AnErrorInTheBodyPasses) {
   const dynamic::Function f({.name = "f"});
   auto body = [](std::vector<Tensor>&) -> std::shared_ptr<void> { throw IoError("no file"); };
