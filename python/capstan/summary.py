@@ -8,8 +8,7 @@
 import contextlib
 import threading
 
-from . import _core
-from ._convert import convert_to_tensor, is_tensor, refuse
+from . import _convert, _core
 
 
 class _Settings(threading.local):
@@ -60,7 +59,7 @@ class SummaryWriter:
 def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None,
                        experimental_trackable=False, experimental_mesh=None):
     """A writer of a new file in a folder, which is made if it is missing."""
-    refuse("create_file_writer", experimental_trackable=(bool(experimental_trackable), False),
+    _convert.refuse("create_file_writer", experimental_trackable=(bool(experimental_trackable), False),
            experimental_mesh=(experimental_mesh, None))
     return SummaryWriter(_core.create_file_writer(
         str(logdir), 10 if max_queue is None else int(max_queue),
@@ -80,14 +79,14 @@ def _log(kind, name, step, data, *options):
     if step is None:
         raise ValueError(f"summary.{kind}: no step is set; give `step`, or call summary.experimental.set_step()")
     given = [data, step]
-    of_runs = [i for i, value in enumerate(given) if is_tensor(value)]
+    of_runs = [i for i, value in enumerate(given) if _convert.is_tensor(value)]
 
     def write(*values):
         now = [values[of_runs.index(i)] if i in of_runs else value for i, value in enumerate(given)]
         getattr(writer._handle, kind)(name, now[0], int(now[1]), *options)
         return []
     if _core.inside_function():
-        _core.call_at_every_run(write, [convert_to_tensor(given[i]) for i in of_runs])
+        _core.call_at_every_run(write, [_convert.convert_to_tensor(given[i]) for i in of_runs])
     else:
         write(*[given[i] for i in of_runs])
     return True

@@ -49,9 +49,6 @@ def image(name: _b.str | None, data: Any, step: Any = None, max_outputs: _b.int 
 def record_if(condition: Any) -> Any:
     """Whether what is logged inside is recorded: a truth value, or a function that gives one."""
     ...
-def refuse(function: Any, **given: Any) -> Any:
-    """Raises for an argument with a value that the function does not have: `name=(value, what it may be, ...)`."""
-    ...
 def scalar(name: _b.str | None, data: Any, step: Any = None, description: Any = None) -> Any:
     """A number. False if nothing is recorded."""
     ...
