@@ -12,7 +12,8 @@ nanobind_add_module(capstan_python NB_STATIC NOMINSIZE ${capstan_python_sources}
 capstan_settings(capstan_python)
 # What makes models, datasets, files and errors is called seldom, or beside work that takes much longer, so there size counts;
 # and the calls that count for speed do not go through nanobind.
-foreach(name applications checkpoints classes datasets debugging errors files graph_layers layers models own_classes summaries)
+foreach(name applications checkpoints classes datasets debugging errors files graph_layers layers models own_classes summaries
+        text_files text_layers texts)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/python/${name}.cc PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
 endforeach()
 target_compile_options(nanobind-static PRIVATE $<$<CONFIG:Release>:-Os>)

@@ -7,6 +7,7 @@ FOLDER is python/capstan unless given. tests/python/test_stubs.py checks that th
 """
 import enum
 import inspect
+import itertools
 import pathlib
 import sys
 import types
@@ -84,7 +85,10 @@ def parameters_of(value, is_method):
 
 
 def docstring(value, indent):
+    """The first line of a docstring. Editors show the docstrings of Python sources themselves, so that stubs leave those out."""
     text = inspect.getdoc(value) or ""
+    if isinstance(value, types.FunctionType) and value.__code__.co_filename.endswith(".py"):
+        return ""
     line = text.strip().split("\n")[0].replace("\\", "\\\\").replace('"""', "'''")
     return f'{indent}"""{line}"""\n' if line else ""
 
@@ -101,6 +105,11 @@ def function(name, value, indent="", owner=None):
 def members(cls):
     """Public names of a class and of those of its bases that have no stub of their own."""
     return sorted(n for n in dir(cls) if not n.startswith("_"))
+
+
+def is_called(cls):
+    """Whether objects of a class are called."""
+    return any("__call__" in base.__dict__ for base in cls.__mro__[:-1])
 
 
 def class_(name, cls, bases=""):
@@ -126,9 +135,9 @@ def class_(name, cls, bases=""):
     own = cls.__dict__
     if "__enter__" in own:
         lines.append(f"    def __enter__(self) -> {name}: ...\n    def __exit__(self, *args: Any) -> None: ...\n")
-    if hasattr(cls, "__call__") and "__call__" in dir(cls) and cls.__name__ not in ("Tensor", "Variable", "TensorShape"):
-        if any("__call__" in base.__dict__ for base in cls.__mro__[:-1]):
-            lines.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...\n")
+    known = next((base for base in cls.__mro__[1:] if base in CLASSES), object) if bases else object
+    if is_called(cls) and not is_called(known) and cls.__name__ not in ("Tensor", "Variable", "TensorShape"):
+        lines.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...\n")
     if cls in (tf.Tensor, tf.Variable):
         lines += [f"    def __{o}__(self, other: Any) -> Tensor: ...\n" for o in OPERATORS]
         lines += [f"    def __{o}__(self) -> Tensor: ...\n" for o in ("neg", "abs", "invert")]
@@ -163,7 +172,7 @@ def stub(module, path):
             base = next((b for b in bases if b in CLASSES), None)
             if CLASSES.get(value, (home, name)) != (home, name):
                 where, known = CLASSES[value]
-                imports.add(f"from {where} import {known} as {name}\n")
+                imports.add((where, known, name))
                 continue
             if issubclass(value, enum.Enum):
                 body.append(f"class {name}:\n" + "".join(f"    {m}: Any\n" for m in value.__members__))
@@ -172,13 +181,17 @@ def stub(module, path):
             if base is not None:
                 where, known = CLASSES[base]
                 if where != home:
-                    imports.add(f"from {where} import {known} as {known}\n")
+                    imports.add((where, known, known))
                 text = f"({known})"
             elif issubclass(value, BaseException):
                 text = f"({next(b.__name__ for b in bases if b.__module__ == 'builtins')})"
             body.append((len([b for b in bases if b in CLASSES]), class_(name, value, text)))
         elif callable(value):
-            body.append(function(name, value))
+            where, known = FUNCTIONS[value]
+            if where != home:
+                imports.add((where, known, name))
+            else:
+                body.append(function(name, value) if name == known else f"{name} = {known}\n")
         else:
             kind = "DType" if isinstance(value, tf.DType) else KINDS.get(type(value), "Any")
             body.append(f"{name}: {kind}\n")
@@ -187,12 +200,10 @@ def stub(module, path):
     text = "".join(classes) + "".join(others)
     for known in ("Tensor", "Variable", "TensorShape", "DType"):
         if path and f"class {known}" not in text and known in text:
-            imports.add(f"from capstan import {known} as {known}\n")
-    return HEAD + "".join(sorted(imports)) + "".join(submodules) + "\n" + text
-
-
-def home_of(cls, module):
-    return cls.__name__ in vars(module) and vars(module)[cls.__name__] is cls
+            imports.add(("capstan", known, known))
+    lines = [f"from {where} import " + ", ".join(f"{known} as {name}" for _, known, name in same) + "\n"
+             for where, same in itertools.groupby(sorted(imports), key=lambda i: i[0])]
+    return HEAD + "".join(lines) + "".join(submodules) + "\n" + text
 
 
 MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path in (
@@ -215,6 +226,12 @@ for _path, _module in MODULES.items():
     for _name, _value in sorted(vars(_module).items()):
         if isinstance(_value, type) and not _name.startswith("_") and _value.__name__ == _name and _value is not object:
             CLASSES.setdefault(_value, ("capstan" + (f".{_path}" if _path else ""), _name))
+# Where each function has its stub, likewise; the other names are imports of it.
+FUNCTIONS = {}
+for _path, _module in MODULES.items():
+    for _name, _value in sorted(vars(_module).items()):
+        if callable(_value) and not isinstance(_value, type) and not _name.startswith("_"):
+            FUNCTIONS.setdefault(_value, ("capstan" + (f".{_path}" if _path else ""), _name))
 
 
 def write(folder):

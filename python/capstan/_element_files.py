@@ -4,10 +4,7 @@ A folder has `elements.tfrecord`, one record for each element, an Example of its
 and `structure.json`, which says how leaves lie in an element. It is written beside its place and then renamed, so that what is
 there is whole. TensorFlow's own folders are of another form.
 """
-import json
 import os
-import shutil
-import tempfile
 
 from . import _core, _tensor_proto, nest
 from ._dtypes import as_dtype
@@ -39,6 +36,9 @@ def _structure_of(form):
 
 def write(path, elements, compression):
     """Writes elements, and gives each on once it is in the file; the folder is there when all are."""
+    import json  # here and below, because these take 3 ms
+    import shutil
+    import tempfile
     path = os.fspath(path)
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     folder = tempfile.mkdtemp(prefix=os.path.basename(path) + ".", dir=os.path.dirname(os.path.abspath(path)))
@@ -71,6 +71,7 @@ def is_there(path):
 
 def _contents(path):
     """The structure of elements and how they are compressed."""
+    import json
     file_name = os.path.join(os.fspath(path), _STRUCTURE)
     try:
         with open(file_name, encoding="utf-8") as file:

@@ -47,7 +47,7 @@ def _adopt(pairs):
 
 _ops.scalar_mul = _scalar_mul
 math = make_module("math", {**_ops.group_of(_MATH), **_adopt(
-    "special_bessel:bessel_i0 erfcinv bessel_i0 bessel_i0e bessel_i1 bessel_i1e")}, "tf.math")
+    "erfcinv bessel_i0 bessel_i0e bessel_i1 bessel_i1e")}, "tf.math")
 special = make_module("math.special", _adopt(
     "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 "
     "bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"), "tf.math.special")

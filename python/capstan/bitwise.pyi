@@ -1,17 +1,8 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import Tensor as Tensor
+from capstan import Tensor as Tensor, bitwise_and as bitwise_and, bitwise_or as bitwise_or, bitwise_xor as bitwise_xor
 
-def bitwise_and(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
-    """The bits that are set in both."""
-    ...
-def bitwise_or(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
-    """The bits that are set in one or both."""
-    ...
-def bitwise_xor(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
-    """The bits that are set in exactly one."""
-    ...
 def invert(x: Any, name: _b.str | None = None) -> Tensor:
     """Bitwise NOT."""
     ...

@@ -1,12 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import Error as Error
-from capstan import Error as OpError
-from capstan import InvalidArgumentError as InvalidArgumentError
-from capstan import IoError as DataLossError
-from capstan import IoError as NotFoundError
-from capstan import IoError as PermissionDeniedError
+from capstan import Error as Error, Error as OpError, InvalidArgumentError as InvalidArgumentError, IoError as DataLossError, IoError as NotFoundError, IoError as PermissionDeniedError
 
 class AbortedError(Error):
     """Not raised by the library."""

@@ -2,9 +2,7 @@
 import base64
 import csv as _csv
 import glob as _glob
-import gzip
 import os
-import zlib
 
 import numpy as np
 
@@ -150,6 +148,8 @@ def decode_base64(input, name=None):
 
 def decode_compressed(bytes, compression_type="", name=None):
     """Texts as they were before they were compressed."""
+    import gzip
+    import zlib
     makers = {"": lambda t: t, "ZLIB": zlib.decompress, "GZIP": gzip.decompress}
     if compression_type not in makers:
         raise ValueError(f"decode_compressed: compression_type {compression_type!r} is none of {sorted(makers)}")

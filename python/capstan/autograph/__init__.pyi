@@ -3,6 +3,4 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan.autograph import experimental as experimental
 
-def set_verbosity(level: Any, alsologtostdout: _b.bool = False) -> Any:
-    """Changes nothing: the conversion of functions writes no log."""
-    ...
+def set_verbosity(level: Any, alsologtostdout: _b.bool = False) -> Any: ...

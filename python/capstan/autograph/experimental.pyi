@@ -2,6 +2,4 @@
 import builtins as _b
 from typing import Any, Iterator
 
-def do_not_convert(func: Any = None) -> Any:
-    """The function, whose statements stay Python's in traced functions."""
-    ...
+def do_not_convert(func: Any = None) -> Any: ...

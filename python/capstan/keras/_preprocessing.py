@@ -1,6 +1,5 @@
 """keras.preprocessing: names of earlier versions of Keras for what is in keras.utils, and the tokenizer of its scripts."""
 import collections
-import json
 
 import numpy as np
 
@@ -116,6 +115,7 @@ class Tokenizer:
 
     def get_config(self):
         """What the tokenizer was made with and what it has counted, texts of JSON among it."""
+        import json
         return {"num_words": self.num_words, "filters": self.filters, "lower": self.lower, "split": self.split,
                 "char_level": self.char_level, "oov_token": self.oov_token, "document_count": self.document_count,
                 "word_counts": json.dumps(self.word_counts), "word_docs": json.dumps(self.word_docs),
@@ -124,11 +124,13 @@ class Tokenizer:
 
     def to_json(self, **kwargs):
         """The configuration as JSON, for tokenizer_from_json."""
+        import json
         return json.dumps({"class_name": "Tokenizer", "config": self.get_config()}, **kwargs)
 
 
 def tokenizer_from_json(json_string):
     """The tokenizer of what to_json() gave."""
+    import json
     config = json.loads(json_string)["config"]
     counted = {name: json.loads(config.pop(name))
                for name in ("word_counts", "word_docs", "index_docs", "index_word", "word_index")}

@@ -5,7 +5,6 @@ in `custom_objects`. No module is imported because a file names it.
 """
 import contextlib
 import inspect
-import json
 import types
 import weakref
 
@@ -154,6 +153,7 @@ def check_functions(model):
         if isinstance(node, list):
             for item in node:
                 check(item)
+    import json
     check(json.loads(model.to_json()))
 
 

@@ -5,7 +5,7 @@ checks. What is not given is left out of the configuration, so that defaults are
 """
 import inspect
 import itertools
-import secrets
+import os
 
 from .. import _core
 from .._dtypes import DType
@@ -50,7 +50,7 @@ class Lent:
             _core.take_back(key)
 
     def _lend(self, class_name, value, **more):
-        key = secrets.token_hex(16)
+        key = os.urandom(16).hex()
         _core.lend(key, value)
         self.keys.append(key)
         return {"class_name": class_name, "config": {"key": key, **more}}

@@ -1,6 +1,5 @@
 """tf.keras.utils: what prepares data and draws models."""
 import os
-import random
 
 import numpy as np
 
@@ -16,6 +15,7 @@ def to_categorical(x, num_classes=None):
 
 def set_random_seed(seed):
     """Seeds Python, NumPy and the library."""
+    import random
     random.seed(seed)
     np.random.seed(seed % 2**32)
     _core.set_seed(int(seed))

@@ -1,20 +1,8 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import Tensor as Tensor
+from capstan import Tensor as Tensor, bessel_i0 as bessel_i0, bessel_i0e as bessel_i0e, bessel_i1 as bessel_i1, bessel_i1e as bessel_i1e, dawsn as dawsn, expint as expint, fresnel_cos as fresnel_cos, fresnel_sin as fresnel_sin, spence as spence
 
-def bessel_i0(x: Any, name: _b.str | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 0."""
-    ...
-def bessel_i0e(x: Any, name: _b.str | None = None) -> Tensor:
-    """bessel_i0 times exp(-|x|)."""
-    ...
-def bessel_i1(x: Any, name: _b.str | None = None) -> Tensor:
-    """The modified Bessel function of the first kind of order 1."""
-    ...
-def bessel_i1e(x: Any, name: _b.str | None = None) -> Tensor:
-    """bessel_i1 times exp(-|x|)."""
-    ...
 def bessel_j0(x: Any, name: _b.str | None = None) -> Tensor:
     """The Bessel function of the first kind of order 0."""
     ...
@@ -38,19 +26,4 @@ def bessel_y0(x: Any, name: _b.str | None = None) -> Tensor:
     ...
 def bessel_y1(x: Any, name: _b.str | None = None) -> Tensor:
     """The Bessel function of the second kind of order 1."""
-    ...
-def dawsn(x: Any, name: _b.str | None = None) -> Tensor:
-    """Dawson's integral."""
-    ...
-def expint(x: Any, name: _b.str | None = None) -> Tensor:
-    """The exponential integral Ei."""
-    ...
-def fresnel_cos(x: Any, name: _b.str | None = None) -> Tensor:
-    """The integral of cos(pi t^2 / 2) from 0 to x."""
-    ...
-def fresnel_sin(x: Any, name: _b.str | None = None) -> Tensor:
-    """The integral of sin(pi t^2 / 2) from 0 to x."""
-    ...
-def spence(x: Any, name: _b.str | None = None) -> Tensor:
-    """The integral of log(t) / (1 - t) from 1 to x."""
     ...

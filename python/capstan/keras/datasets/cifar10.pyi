@@ -2,6 +2,4 @@
 import builtins as _b
 from typing import Any, Iterator
 
-def load_data() -> Any:
-    """Pictures of 10 classes in their binary form, from the folder CAPSTAN_CIFAR10 or `cifar-10-batches-bin`."""
-    ...
+def load_data() -> Any: ...

@@ -2,6 +2,4 @@
 import builtins as _b
 from typing import Any, Iterator
 
-def load_data() -> Any:
-    """Pictures of clothes, from the folder CAPSTAN_FASHION_MNIST or Keras's `fashion-mnist`."""
-    ...
+def load_data() -> Any: ...

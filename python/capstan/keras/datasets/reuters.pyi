@@ -2,6 +2,4 @@
 import builtins as _b
 from typing import Any, Iterator
 
-def load_data(path: _b.str | Any = 'reuters.npz', num_words: Any = None, skip_top: _b.int | Any = 0, maxlen: Any = None, test_split: _b.float | Any = 0.2, seed: _b.int | Any = 113, start_char: _b.int | Any = 1, oov_char: _b.int | Any = 2, index_from: _b.int | Any = 3) -> Any:
-    """Newswires as numbers of words, with labels from 0 to 45."""
-    ...
+def load_data(path: _b.str | Any = 'reuters.npz', num_words: Any = None, skip_top: _b.int | Any = 0, maxlen: Any = None, test_split: _b.float | Any = 0.2, seed: _b.int | Any = 113, start_char: _b.int | Any = 1, oov_char: _b.int | Any = 2, index_from: _b.int | Any = 3) -> Any: ...

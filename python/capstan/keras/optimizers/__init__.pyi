@@ -2,6 +2,7 @@
 import builtins as _b
 from typing import Any, Iterator
 from capstan.keras import Optimizer as Optimizer
+from capstan.keras.layers import deserialize as deserialize
 from capstan.keras.optimizers import legacy as legacy
 from capstan.keras.optimizers import schedules as schedules
 
@@ -50,12 +51,5 @@ class SGD(Optimizer):
 class ScheduleFreeAdamW(Optimizer):
     """Adam with a running mean of its steps instead of a schedule."""
     def __init__(self, learning_rate: _b.float | Any = 0.0025, beta_1: _b.float | Any = 0.9, beta_2: _b.float | Any = 0.999, epsilon: _b.float | Any = 1e-08, warmup_steps: _b.int | Any = 0, weight_decay: Any = None, clipnorm: Any = None, clipvalue: Any = None, global_clipnorm: Any = None, use_ema: _b.bool = False, ema_momentum: _b.float | Any = 0.99, ema_overwrite_frequency: Any = None, loss_scale_factor: Any = None, gradient_accumulation_steps: Any = None, name: _b.str | None = None) -> None: ...
-def deserialize(config: Any, custom_objects: Any = None, safe_mode: _b.bool = True, **kwargs: Any) -> Any:
-    """The object that serialize_keras_object() gave data for."""
-    ...
-def get(identifier: Any) -> Any:
-    """An object by its name, from a configuration, or the object itself."""
-    ...
-def serialize(optimizer: Any) -> Any:
-    """An object as numbers, texts, lists and dicts, as Keras writes it."""
-    ...
+def get(identifier: Any) -> Any: ...
+def serialize(optimizer: Any) -> Any: ...
