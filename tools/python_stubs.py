@@ -152,9 +152,15 @@ def class_(name, cls, bases=""):
     return "".join(line for line in lines if line)
 
 
+def public_names(module):
+    """The names in `__all__` of a file, else those that do not begin with an underscore; sorted."""
+    names = getattr(module, "__all__", None) if getattr(module, "__file__", None) else None
+    return sorted(n for n in names or vars(module) if not n.startswith("_"))
+
+
 def stub(module, path):
     """The text of a module's stub; `path` is its name below the package."""
-    names = sorted(n for n in vars(module) if not n.startswith("_"))
+    names = public_names(module)
     body, imports, submodules = [], set(), []
     home = "capstan" + (f".{path}" if path else "")
     for name in names:

@@ -28,7 +28,7 @@ def _paths(patterns):
     return found
 
 
-class _Column:
+class Column:
     """A column: its dtype, and what stands for a missing field, None if there is nothing."""
 
     def __init__(self, default):
@@ -42,6 +42,12 @@ class _Column:
             self.dtype, values = as_dtype(default), []
         self.missing = values[0] if len(values) else None
 
+    def converted(self, text):
+        """A field that is there; a ValueError if it is none of the dtype."""
+        if self.dtype == _texts.string:
+            return text.encode("utf-8", "surrogateescape")
+        return float(text) if self.dtype.is_floating else int(text)
+
     def value(self, text, na_value, place):
         """The field as a value."""
         if text in ("", na_value):
@@ -49,17 +55,13 @@ class _Column:
                 raise _core.ValueError_(f"a field is required but missing\n  {place}")
             return self.missing
         try:
-            if self.dtype == _texts.string:
-                return text.encode("utf-8", "surrogateescape")
-            return float(text) if self.dtype.is_floating else int(text)
+            return self.converted(text)
         except ValueError:
             raise _core.ValueError_(f"the field {text!r} is no {self.dtype.name}\n  {place}") from None
 
     def tensor(self, values, shape):
         """Values as a tensor."""
-        if self.dtype == _texts.string:
-            return _texts.texts_from_parts(values, shape)
-        return convert_to_tensor(np.asarray(values, self.dtype.as_numpy_dtype).reshape(shape), dtype=self.dtype)
+        return _texts.tensor_from_values(values, shape, self.dtype)
 
 
 def csv_dataset(filenames, record_defaults, compression_type=None, buffer_size=None, header=False, field_delim=",",
@@ -70,7 +72,7 @@ def csv_dataset(filenames, record_defaults, compression_type=None, buffer_size=N
     del buffer_size
     if select_cols is not None and exclude_cols is not None:
         raise ValueError("CsvDataset: one of select_cols and exclude_cols may be given")
-    paths, columns = _files(filenames), [_Column(default) for default in record_defaults]
+    paths, columns = _files(filenames), [Column(default) for default in record_defaults]
 
     def rows():
         for path in paths:
@@ -144,12 +146,12 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
                 if i < len(row) and row[i] not in ("", na_value):
                     fields.append(row[i])
         kinds = [_kind_of(fields) for fields in seen]
-        return [_Column("" if kind == _texts.string else convert_to_tensor(0, dtype=kind)) for kind in kinds]
+        return [Column("" if kind == _texts.string else convert_to_tensor(0, dtype=kind)) for kind in kinds]
     if column_defaults is not None:
         defaults = list(column_defaults)
         if len(defaults) != len(chosen):
             raise ValueError(f"make_csv_dataset: {len(defaults)} column_defaults for {len(chosen)} columns")
-        columns = [_Column(default) for default in defaults]
+        columns = [Column(default) for default in defaults]
     else:
         columns = inferred()
 

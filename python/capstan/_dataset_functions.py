@@ -1,6 +1,5 @@
 """Transformations of datasets that call functions of Python or whose elements are datasets. Each is a generator."""
 import bisect
-import glob
 import itertools
 import os
 import warnings
@@ -9,6 +8,7 @@ import numpy as np
 
 from . import _core, _element_files, _ops, _texts, nest
 from ._convert import convert_to_tensor, refuse
+from ._paths import matching, patterns_of
 
 
 def call(function, element):
@@ -276,8 +276,8 @@ def random(seed=None, rerandomize_each_iteration=None, name=None):
 
 def list_files(file_pattern, shuffle=None, seed=None, name=None):
     """The names of files that match patterns, as texts, sorted or in an order that is drawn."""
-    patterns = [os.fsdecode(p) for p in np.atleast_1d(_texts.need_texts(file_pattern, "list_files").numpy())]
-    files = sorted({file for pattern in patterns for file in glob.glob(pattern)})
+    patterns = patterns_of("list_files", file_pattern)
+    files = matching(patterns)
     if not files:
         raise ValueError(f"list_files: no file matches {patterns}")
 

@@ -1,9 +1,8 @@
 """tf.io.gfile: files and folders of the system."""
-import glob as _glob
 import os
 
 from . import _core, _modules
-from ._paths import opened, path_of
+from ._paths import matching, opened, path_of
 
 
 class GFile:
@@ -64,7 +63,7 @@ def isdir(path):
 def glob(pattern):
     """The names of files that match a pattern, or any of several, sorted."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return sorted({f for p in patterns for f in _glob.glob(path_of("glob", p))})
+    return matching([path_of("glob", p) for p in patterns])
 
 
 def listdir(path):

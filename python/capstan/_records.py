@@ -2,10 +2,10 @@
 import numpy as np
 
 from . import _core, _ops, _texts
-from ._convert import convert_to_tensor, refuse
+from ._convert import refuse
 from ._dtypes import as_dtype
 from ._paths import bytes_of, path_of
-from ._texts import TextTensor, need_texts
+from ._texts import need_texts
 from .ragged import RaggedTensor
 from .sparse import SparseTensor
 
@@ -103,20 +103,12 @@ def _values_of(example, key, dtype, where):
     return values
 
 
-def _as_tensor(values, shape, dtype):
-    if dtype == _texts.string:
-        made = np.empty(len(values), dtype=object)
-        made[:] = values
-        return TextTensor(made.reshape(shape))
-    return convert_to_tensor(np.asarray(values, dtype.as_numpy_dtype).reshape(shape), dtype=dtype)
-
-
 def _feature(example, key, feature, where):
     if isinstance(feature, RaggedFeature):
         values = _values_of(example, feature.value_key or key, feature.dtype, where)
-        return _as_tensor(values or [], [-1], feature.dtype)
+        return _texts.tensor_from_values(values or [], [-1], feature.dtype)
     if isinstance(feature, VarLenFeature):
-        values = _as_tensor(_values_of(example, key, feature.dtype, where) or [], [-1], feature.dtype)
+        values = _texts.tensor_from_values(_values_of(example, key, feature.dtype, where) or [], [-1], feature.dtype)
         return SparseTensor([[i] for i in range(len(values))], values, [len(values)])
     if not isinstance(feature, FixedLenFeature):
         raise TypeError(f"{where}: the feature {key!r} is a {type(feature).__name__}; FixedLenFeature, "
@@ -128,7 +120,7 @@ def _feature(example, key, feature, where):
             raise _core.ValueError_(f"{where}: Key: {key}.  Required but could not be found.")
         if size == 0 or len(values or []) % size:
             raise _core.ValueError_(f"{where}: Key: {key}.  {len(values or [])} values are no rows of {feature.shape}")
-        return _as_tensor(values or [], [len(values or []) // size, *feature.shape], feature.dtype)
+        return _texts.tensor_from_values(values or [], [len(values or []) // size, *feature.shape], feature.dtype)
     if values is None:
         if feature.default_value is None:
             raise _core.ValueError_(f"{where}: Feature: {key} (data type: {feature.dtype.name}) is required but could not "
@@ -139,7 +131,7 @@ def _feature(example, key, feature, where):
     if len(values) != size:
         raise _core.ValueError_(f"{where}: Key: {key}.  Number of {feature.dtype.name} values != expected.  values size: "
                                 f"{len(values)} but output shape: {feature.shape}")
-    return _as_tensor(values, feature.shape, feature.dtype)
+    return _texts.tensor_from_values(values, feature.shape, feature.dtype)
 
 
 def parse_single_example(serialized, features, example_names=None, name=None):
@@ -173,5 +165,5 @@ def _batch(rows, feature):
     if isinstance(feature, FixedLenSequenceFeature):
         return RaggedTensor.from_rows(rows, feature.dtype).to_tensor(feature.default_value)
     if not rows:
-        return _as_tensor([], [0, *feature.shape], feature.dtype)
+        return _texts.tensor_from_values([], [0, *feature.shape], feature.dtype)
     return _texts.stacked(rows) if feature.dtype == _texts.string else _ops.stack(rows)

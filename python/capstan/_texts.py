@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from . import _core, _dtypes
+from ._convert import convert_to_tensor
 from ._core import Tensor, TensorShape, Variable
 
 string = _dtypes.string
@@ -243,11 +244,18 @@ def call_op(name, given):
     raise TypeError(f"{name}: an argument is a text, which has no number; tf.strings has what texts can do")
 
 
-def texts_from_parts(parts, shape):
-    """Texts of the library: a list of bytes, row by row, and their shape."""
+def texts_from_parts(parts, shape=(-1,)):
+    """Texts of a list of bytes, row by row, and their shape."""
     made = np.empty(len(parts), dtype=object)
     made[:] = parts
     return TextTensor(made.reshape(shape))
+
+
+def tensor_from_values(values, shape, dtype):
+    """Texts of a list of bytes, or a tensor of a list of numbers, row by row."""
+    if dtype == string:
+        return texts_from_parts(values, shape)
+    return convert_to_tensor(np.asarray(values, dtype.as_numpy_dtype).reshape(shape), dtype=dtype)
 
 
 def stacked(items):

@@ -1,18 +1,18 @@
 """tf.io: files as texts, images, records and the examples in them. All of it runs outside of traced functions."""
 import base64
 import csv as _csv
-import glob as _glob
 import os
 
 import numpy as np
 
 from . import _core, _gfile, _modules, _tensor_proto, _texts
 from ._convert import convert_to_tensor, refuse
+from ._csv_datasets import Column
 from ._dtypes import as_dtype, uint8
-from ._paths import bytes_of, opened, path_of
+from ._paths import bytes_of, matching, opened, path_of, patterns_of
 from ._records import (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, TFRecordOptions, TFRecordWriter,
                        VarLenFeature, parse_example, parse_single_example)
-from ._texts import TextTensor, mapped, need_texts
+from ._texts import mapped, need_texts
 
 
 # --- Files ---
@@ -34,14 +34,7 @@ def write_file(filename, contents, name=None):
 
 def matching_files(pattern, name=None):
     """The names of files that match a pattern, or any of several, sorted."""
-    patterns = [os.fsdecode(p) for p in np.atleast_1d(need_texts(pattern, "matching_files").numpy())]
-    return _names(sorted({f for p in patterns for f in _glob.glob(p)}))
-
-
-def _names(names):
-    made = np.empty(len(names), dtype=object)
-    made[:] = [os.fsencode(n) for n in names]
-    return TextTensor(made)
+    return _texts.texts_from_parts([os.fsencode(name) for name in matching(patterns_of("matching_files", pattern))])
 
 
 # --- Images ---
@@ -168,55 +161,28 @@ def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, 
     quoting = _csv.QUOTE_MINIMAL if use_quote_delim else _csv.QUOTE_NONE
     lines = [t.decode("utf-8", "surrogateescape") for t in texts._array.ravel()]
     rows = list(_csv.reader(lines, delimiter=field_delim, quoting=quoting, strict=True))
-    columns = []
+    made = []
     for number, default in enumerate(record_defaults):
-        at = number if select_cols is None else int(select_cols[number])
-        found = _texts.texts_of(default)
-        dtype = None if found is not None or _is_text_dtype(default) else (
-            as_dtype(default) if not isinstance(default, (list, tuple, int, float, np.ndarray, _core.Tensor))
-            else convert_to_tensor(default).dtype)
-        fill = _default_of(default, found)
-        values = [_field(row, at, i, fill, dtype, na_value, len(record_defaults), select_cols) for i, row in enumerate(rows)]
-        if dtype is None:
-            made = np.empty(len(values), dtype=object)
-            made[:] = values
-            columns.append(TextTensor(made.reshape(tuple(texts.shape))))
-        else:
-            columns.append(convert_to_tensor(np.asarray(values, dtype.as_numpy_dtype).reshape(tuple(texts.shape)),
-                                             dtype=dtype))
-    return columns
+        at, column = number if select_cols is None else int(select_cols[number]), Column(default)
+        values = [_field(row, at, i, column, na_value, len(record_defaults), select_cols) for i, row in enumerate(rows)]
+        made.append(column.tensor(values, tuple(texts.shape)))
+    return made
 
 
-def _is_text_dtype(default):
-    return default is _texts.string or default is str
-
-
-def _default_of(default, found):
-    """The value of a missing field, None if it must be there."""
-    if found is not None:
-        return None if found._array.size == 0 else found._array.ravel()[0]
-    if isinstance(default, (list, tuple, np.ndarray, _core.Tensor)):
-        array = np.asarray(default).ravel()
-        return array[0] if array.size else None
-    return default if isinstance(default, (int, float)) else None
-
-
-def _field(row, at, line, fill, dtype, na_value, count, select_cols):
+def _field(row, at, line, column, na_value, count, select_cols):
     if select_cols is None and len(row) != count:
         raise _core.ValueError_(f"Expect {count} fields but have {len(row)} in record {line}")
     if at >= len(row):
         raise _core.ValueError_(f"decode_csv: there is no column {at} in record {line}, which has {len(row)}")
     text = row[at]
     if text in ("", na_value):
-        if fill is None:
+        if column.missing is None:
             raise _core.ValueError_(f"Field {at} is required but missing in record {line}!")
-        return fill
-    if dtype is None:
-        return text.encode("utf-8", "surrogateescape")
+        return column.missing
     try:
-        return float(text) if dtype.is_floating else int(text)
+        return column.converted(text)
     except ValueError:
-        raise _core.ValueError_(f"Field {at} in record {line} is not a valid {dtype.name}: {text}") from None
+        raise _core.ValueError_(f"Field {at} in record {line} is not a valid {column.dtype.name}: {text}") from None
 
 
 for _function in (decode_image, decode_png, decode_jpeg, encode_png, encode_jpeg, is_jpeg, extract_jpeg_shape):

@@ -4,7 +4,6 @@ import numpy as np
 from . import _core, _texts
 from ._convert import convert_to_tensor
 from ._dtypes import as_dtype, int64
-from ._texts import TextTensor
 
 
 class TextFileIndex:
@@ -74,24 +73,17 @@ class _Table:
         if isinstance(keys, RaggedTensor):
             return keys.with_flat_values(self.lookup(keys.flat_values))
         array = _values(keys, self._key_dtype)
-        return self._made([self._value_of(key) for key in _items(array)], array.shape)
+        return _texts.tensor_from_values([self._value_of(key) for key in _items(array)], array.shape, self._value_dtype)
 
     def _value_of(self, key):
         return self._table.get(key, self._default)
-
-    def _made(self, values, shape):
-        if self._value_dtype == _texts.string:
-            made = np.empty(len(values), dtype=object)
-            made[:] = values
-            return TextTensor(made.reshape(shape))
-        return convert_to_tensor(np.asarray(values, self._value_dtype.as_numpy_dtype).reshape(shape), dtype=self._value_dtype)
 
     __getitem__ = lookup
 
     def export(self, name=None):
         """All keys and their values."""
-        keys = _Table(self._value_dtype, self._key_dtype, None)._made(list(self._table), (-1,))
-        return keys, self._made(list(self._table.values()), (-1,))
+        return (_texts.tensor_from_values(list(self._table), (-1,), self._key_dtype),
+                _texts.tensor_from_values(list(self._table.values()), (-1,), self._value_dtype))
 
 
 def _default(value, dtype):

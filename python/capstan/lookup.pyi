@@ -1,8 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import DType as DType, Tensor as Tensor, as_dtype as as_dtype, convert_to_tensor as convert_to_tensor
-from capstan.data import TextTensor as TextTensor
+from capstan import Tensor as Tensor
 
 class KeyValueTensorInitializer:
     """The contents of a table: keys and their values."""
@@ -41,4 +40,3 @@ class TextFileIndex:
 class TextFileInitializer(KeyValueTensorInitializer):
     """The contents of a table, one line of a file for each key."""
     def __init__(self, filename: Any, key_dtype: Any, key_index: Any, value_dtype: Any, value_index: Any, vocab_size: Any = None, delimiter: _b.str | Any = '\t', name: _b.str | None = None, value_index_offset: _b.int | Any = 0) -> None: ...
-int64: DType

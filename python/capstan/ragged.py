@@ -263,9 +263,7 @@ def _depth(value):
 
 
 def _text_row(row):
-    made = np.empty(len(row), dtype=object)
-    made[:] = [_texts.as_bytes(t) for t in row]
-    return _texts.TextTensor(made)
+    return _texts.texts_from_parts([_texts.as_bytes(t) for t in row])
 
 
 def _rows_of(rows, depth, convert, dtype):

@@ -1,8 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import RaggedTensor as RaggedTensor, Tensor as Tensor, convert_to_tensor as convert_to_tensor, is_tensor as is_tensor, refuse as refuse
-from capstan import nest as nest
+from capstan import Tensor as Tensor
 
 def boolean_mask(data: Any, mask: Any, name: _b.str | None = None) -> Tensor: ...
 def constant(pylist: Any, dtype: Any = None, ragged_rank: Any = None, inner_shape: Any = None, name: _b.str | None = None, row_splits_dtype: _b.str | Any = 'int64') -> Tensor: ...

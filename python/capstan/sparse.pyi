@@ -1,7 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import SparseTensor as SparseTensor, Tensor as Tensor, convert_to_tensor as convert_to_tensor, refuse as refuse
+from capstan import SparseTensor as SparseTensor, Tensor as Tensor
 
 def add(a: Any, b: Any, threshold: _b.int | Any = 0) -> Tensor: ...
 def from_dense(tensor: Any, name: _b.str | None = None) -> Any: ...

@@ -8,7 +8,7 @@ from . import _core, _texts
 from ._convert import convert_to_tensor, refuse
 from ._dtypes import as_dtype, float32
 from .ragged import RaggedTensor
-from ._texts import TextTensor, mapped, need_texts
+from ._texts import TextTensor, mapped, need_texts, texts_from_parts
 
 _CLASSES = {"alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": "\\x00-\\x7F", "blank": "\\t ", "cntrl": "\\x00-\\x1F\\x7F",
             "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": "!-/:-@\\[-`{-~",
@@ -89,7 +89,7 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
     if isinstance(inputs, RaggedTensor):
         refuse("reduce_join", axis=(axis, -1, inputs.ragged_rank), keepdims=(keepdims, False))
         rows = [reduce_join(row, -1 if isinstance(row, RaggedTensor) else None, separator=separator) for row in inputs]
-        return RaggedTensor.from_rows(rows) if inputs.ragged_rank > 1 else TextTensor(_stacked(rows))
+        return RaggedTensor.from_rows(rows) if inputs.ragged_rank > 1 else texts_from_parts([row.numpy() for row in rows])
     array = need_texts(inputs, "reduce_join")._array
     axes = list(range(array.ndim)) if axis is None else [int(a) % max(array.ndim, 1) for a in np.atleast_1d(axis)]
     kept = [a for a in range(array.ndim) if a not in axes]
@@ -98,12 +98,6 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
     for at in np.ndindex(made.shape):
         made[at] = _texts.as_bytes(separator).join(rows[at])
     return TextTensor(made.reshape([1 if a in axes else array.shape[a] for a in range(array.ndim)]) if keepdims else made)
-
-
-def _stacked(rows):
-    made = np.empty(builtins.len(rows), dtype=object)
-    made[:] = [row.numpy() for row in rows]
-    return made
 
 
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
@@ -184,16 +178,10 @@ def _decoded(text, errors, replacement):
 
 def _parts(texts, function):
     if texts.ndim == 0:
-        return _text_list(function(texts.numpy()))
+        return texts_from_parts(function(texts.numpy()))
     if texts.ndim > 1:
         return RaggedTensor.from_rows([_parts(row, function) for row in texts], _texts.string)
-    return RaggedTensor.from_rows([_text_list(function(t)) for t in texts._array], _texts.string)
-
-
-def _text_list(parts):
-    made = np.empty(builtins.len(parts), dtype=object)
-    made[:] = parts
-    return TextTensor(made)
+    return RaggedTensor.from_rows([texts_from_parts(function(t)) for t in texts._array], _texts.string)
 
 
 def to_number(input, out_type=float32, name=None):
@@ -274,7 +262,7 @@ def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None
                 for i in range(builtins.len(tokens) - w + 1)]
         if not made and preserve_short_sequences and tokens:
             made = [_texts.as_bytes(separator).join(tokens)]
-        return _text_list(made)
+        return texts_from_parts(made)
     made = [of_row(row) for row in rows]
     if texts is not None:
         return made[0] if texts.ndim == 1 else TextTensor(np.stack([m._array for m in made]))
@@ -302,7 +290,7 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=
     for text, i in zip(array.ravel(), ids.ravel()):
         if 0 <= i < builtins.len(parts):
             parts[i].append(text)
-    return _text_list([_texts.as_bytes(separator).join(p) for p in parts])
+    return texts_from_parts([_texts.as_bytes(separator).join(p) for p in parts])
 
 
 __all__ = [name for name, value in list(globals().items()) if getattr(value, "__module__", "") == __name__

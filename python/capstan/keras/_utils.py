@@ -37,6 +37,16 @@ def plot_model(model, to_file="model.svg", show_shapes=False, show_dtype=False, 
     return text
 
 
+def _of_directory(dataset, names, paths, label_mode, verbose):
+    """A dataset of the files of classes with what is known of them, without labels if there is no label_mode."""
+    if label_mode is None:
+        dataset = dataset.map(lambda items, labels: items)
+    dataset.class_names, dataset.file_paths = names, paths
+    if verbose:
+        print(f"Found {len(paths)} files belonging to {len(names)} classes.")
+    return dataset
+
+
 def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb",
                                  batch_size=32, image_size=(256, 256), shuffle=True, seed=None, validation_split=None,
                                  subset=None, interpolation="bilinear", follow_links=False,
@@ -49,13 +59,7 @@ def image_dataset_from_directory(directory, labels="inferred", label_mode="int",
         os.fspath(directory), label_mode or "int", list(class_names or []), color_mode, int(batch_size), list(image_size),
         shuffle, seed, float(validation_split or 0), subset or "", interpolation, follow_links, crop_to_aspect_ratio,
         pad_to_aspect_ratio)
-    dataset = Dataset(node, (0, 0))
-    if label_mode is None:
-        dataset = dataset.map(lambda images, labels: images)
-    dataset.class_names, dataset.file_paths = names, paths
-    if verbose:
-        print(f"Found {len(paths)} files belonging to {len(names)} classes.")
-    return dataset
+    return _of_directory(Dataset(node, (0, 0)), names, paths, label_mode, verbose)
 
 
 def text_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, batch_size=32,
@@ -64,15 +68,9 @@ def text_dataset_from_directory(directory, labels="inferred", label_mode="int", 
     """The .txt files below a directory that has a folder for each class, as batches of texts, and their labels."""
     refuse("text_dataset_from_directory", labels=(labels, "inferred"), format=(format, "tf"))
     node, names, paths = _core.text_dataset_from_directory(
-        os.fspath(directory), label_mode or "int", list(class_names or []), int(batch_size), None if max_length is None else int(max_length),
-        shuffle, seed, float(validation_split or 0), subset or "", follow_links)
-    dataset = Dataset(node)
-    if label_mode is None:
-        dataset = dataset.map(lambda texts, labels: texts)
-    dataset.class_names, dataset.file_paths = names, paths
-    if verbose:
-        print(f"Found {len(paths)} files belonging to {len(names)} classes.")
-    return dataset
+        os.fspath(directory), label_mode or "int", list(class_names or []), int(batch_size),
+        None if max_length is None else int(max_length), shuffle, seed, float(validation_split or 0), subset or "", follow_links)
+    return _of_directory(Dataset(node), names, paths, label_mode, verbose)
 
 
 def timeseries_dataset_from_array(data, targets, sequence_length, sequence_stride=1, sampling_rate=1, batch_size=128,
