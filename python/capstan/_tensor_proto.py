@@ -35,13 +35,12 @@ def _field(number, data):
 
 def serialize(tensor):
     """The bytes of a tensor's message."""
-    found = _texts.texts_of(tensor)
-    tensor = found if found is not None else convert_to_tensor(tensor)
+    tensor = _texts.texts_or_tensor(tensor)
     name = tensor.dtype.name
     shape = b"".join(_field(2, b"\x08" + _varint(n)) for n in tensor.shape)
     head = b"\x08" + _varint(_NUMBERS[name]) + _field(2, shape)
-    if found is not None:
-        return head + b"".join(_field(8, text) for text in found._array.ravel())
+    if name == "string":
+        return head + b"".join(_field(8, text) for text in tensor._array.ravel())
     array = np.asarray(tensor)  # of bfloat16 the bits
     return head + _field(4, array.tobytes())
 

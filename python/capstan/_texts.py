@@ -146,6 +146,12 @@ def texts_of(value):
     return None
 
 
+def texts_or_tensor(value):
+    """The texts that a value is, or the tensor."""
+    found = texts_of(value)
+    return found if found is not None else convert_to_tensor(value)
+
+
 def need_texts(value, function):
     """The texts that a value is; a TypeError for anything else."""
     found = texts_of(value)

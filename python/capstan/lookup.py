@@ -27,7 +27,7 @@ class KeyValueTensorInitializer:
     """The contents of a table: keys and their values."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
-        keys, values = (_texts.texts_of(v) if _texts.texts_of(v) is not None else convert_to_tensor(v) for v in (keys, values))
+        keys, values = (_texts.texts_or_tensor(v) for v in (keys, values))
         self.key_dtype = as_dtype(key_dtype) if key_dtype is not None else keys.dtype
         self.value_dtype = as_dtype(value_dtype) if value_dtype is not None else values.dtype
         self._keys, self._values = _items(_values(keys, self.key_dtype)), _items(np.asarray(values))

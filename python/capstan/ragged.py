@@ -220,10 +220,7 @@ def _plain(value):
 
 
 def _leaves_of(values):
-    if isinstance(values, RaggedTensor):
-        return values
-    found = _texts.texts_of(values)
-    return found if found is not None else convert_to_tensor(values)
+    return values if isinstance(values, RaggedTensor) else _texts.texts_or_tensor(values)
 
 
 def _joined(rows, dtype):

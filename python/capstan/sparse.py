@@ -19,8 +19,7 @@ class SparseTensor:
         self._shape = np.asarray(dense_shape, dtype=np.int64).reshape(-1)
         if self._indices.size == 0:
             self._indices = self._indices.reshape(0, len(self._shape))
-        found = _texts.texts_of(values)
-        self._values = found if found is not None else convert_to_tensor(values)
+        self._values = _texts.texts_or_tensor(values)
         if self._indices.ndim != 2 or self._indices.shape[1] != len(self._shape) or (
                 self._values.shape != (len(self._indices),)):
             raise _core.ShapeError(f"SparseTensor: indices {self._indices.shape} and values {tuple(self._values.shape)} do not "

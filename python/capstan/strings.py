@@ -227,8 +227,7 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
         raise ValueError(f"format: {builtins.len(parts) - 1} placeholders for {builtins.len(values)} tensors")
     text = parts[0]
     for value, part in zip(values, parts[1:]):
-        found = _texts.texts_of(value)
-        text += _shown(found.numpy() if found is not None else convert_to_tensor(value).numpy(), summarize) + part
+        text += _shown(_texts.texts_or_tensor(value).numpy(), summarize) + part
     return _texts.texts_of(text)
 
 

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "capstan/tensor.h"
 #include "src/core/check.h"
 #include "src/kernels/axis_view.h"
 
@@ -32,6 +33,11 @@ inline std::int64_t product(const Shape& shape, int begin, int end) {
 inline AxisView view_around(const Shape& shape, int axis) {
   const AxisView view = {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.rank())};
   return view.outer == 0 || view.n == 0 || view.inner == 0 ? AxisView{0, view.n, 0} : view;
+}
+
+// The same around an axis as users give it. Throws what normalize_axis throws.
+inline AxisView view_around(std::string_view op, const TensorRef& x, std::int64_t axis) {
+  return view_around(x.shape(), normalize_axis(op, axis, x.rank()));
 }
 
 // Which of a tensor's axes are meant.

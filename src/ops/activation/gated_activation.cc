@@ -145,8 +145,7 @@ constinit const OpDef kSparsemax = {
           const TensorRef& x = call.input(0);
           CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                         arguments({{"x", x}}));
-          outputs.hand_on(
-              view_around(x.shape(), normalize_axis(call.op.name, call.attributes<AxisAttributes>().axis, x.rank())));
+          outputs.hand_on(view_around(call.op.name, x, call.attributes<AxisAttributes>().axis));
           outputs.add(x.dtype(), x.shape());
         },
     .kernel =

@@ -28,8 +28,7 @@ void infer_softmax(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                 arguments({{"x", x}}));
-  outputs.hand_on(
-      view_around(x.shape(), normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, x.rank())));
+  outputs.hand_on(view_around(call.op.name, x, call.attributes<SoftmaxAttributes>().axis));
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -98,8 +97,7 @@ void infer_softmax_gradient(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(is_floating(y.dtype()), DTypeError, call.op.name, ": dtype ", y.dtype(), " is not supported", shown());
   CAPSTAN_CHECK(y.shape() == g.shape(), ShapeError, call.op.name, ": shapes differ, ", y.shape(), " and ", g.shape(),
                 shown());
-  outputs.hand_on(
-      view_around(y.shape(), normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, y.rank())));
+  outputs.hand_on(view_around(call.op.name, y, call.attributes<SoftmaxAttributes>().axis));
   outputs.add(y.dtype(), y.shape());
 }
 

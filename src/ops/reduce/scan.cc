@@ -111,8 +111,7 @@ void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError, call.op.name,
                 ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
-  outputs.hand_on(
-      view_around(x.shape(), normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis, x.rank())));
+  outputs.hand_on(view_around(call.op.name, x, call.attributes<ScanAttributes>().axis));
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -236,8 +235,7 @@ constinit const OpDef kLinearRecurrence = {
                         " is not supported", arguments({{"a", a}, {"b", b}}));
           CAPSTAN_CHECK(a.shape() == b.shape(), ShapeError, call.op.name, ": shapes differ, ", a.shape(), " and ",
                         b.shape(), arguments({{"a", a}, {"b", b}}));
-          outputs.hand_on(view_around(
-              a.shape(), normalize_axis(call.op.name, call.attributes<RecurrenceAttributes>().axis, a.rank())));
+          outputs.hand_on(view_around(call.op.name, a, call.attributes<RecurrenceAttributes>().axis));
           outputs.add(a.dtype(), a.shape());
         },
     .kernel =

@@ -34,8 +34,7 @@ void infer_running(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(is_floating(x.dtype()) || is_integer(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
                 " is not supported", arguments({{"x", x}}));
-  const AxisView view =
-      view_around(x.shape(), normalize_axis(call.op.name, call.attributes<RunningAttributes>().axis, x.rank()));
+  const AxisView view = view_around(call.op.name, x, call.attributes<RunningAttributes>().axis);
   CAPSTAN_CHECK(view.n <= INT32_MAX, ShapeError, call.op.name, ": ", view.n, " elements in a row are more than ",
                 INT32_MAX);
   outputs.hand_on(view);

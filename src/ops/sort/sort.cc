@@ -65,7 +65,7 @@ void infer_sort(const Call& call, OutputSpecs& outputs) {
   check_ordered("sort", x);
   const auto& attributes = call.attributes<SortAttributes>();
   is_descending("sort", attributes.direction);
-  outputs.hand_on(view_around(x.shape(), normalize_axis("sort", attributes.axis, x.rank())));
+  outputs.hand_on(view_around("sort", x, attributes.axis));
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -97,7 +97,7 @@ void infer_argsort(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ArgsortAttributes>();
   check_ordered("argsort", x);
   is_descending("argsort", attributes.direction);
-  const AxisView view = view_around(x.shape(), normalize_axis("argsort", attributes.axis, x.rank()));
+  const AxisView view = view_around("argsort", x, attributes.axis);
   check_length("argsort", view.n);
   outputs.hand_on(view);
   outputs.add(DType::kInt32, x.shape());
