@@ -73,7 +73,7 @@ class Lines {
     } else if (key == "last_preserved_timestamp") {
       list.last_preserved = seconds(value);
     } else {
-      fail("the key " + io::quoted(key) + " is not known");
+      fail("the key " + io::in_quotes(key) + " is not known");
     }
   }
 
@@ -87,7 +87,7 @@ class Lines {
     }
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos) {
-      fail("the path " + io::quoted(name) + " is not the name of a file in the directory");
+      fail("the path " + io::in_quotes(name) + " is not the name of a file in the directory");
     }
     return name;
   }
@@ -96,7 +96,7 @@ class Lines {
     double number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(number)) {
-      fail(io::quoted(value) + " is no time");
+      fail(io::in_quotes(value) + " is no time");
     }
     return number;
   }

@@ -54,7 +54,7 @@ class LegacyFile {
     for (const std::string& name : list(group, "weight_names")) {
       const std::string& dataset = datasets.emplace_back(name_within(group, name));
       if (stored_.contains(dataset)) continue;
-      io::fail_file(kReader, "a layer has the weight " + io::quoted(dataset) + ", which is not there", path_,
+      io::fail_file(kReader, "a layer has the weight " + io::in_quotes(dataset) + ", which is not there", path_,
                     io::kFetchAgain);
     }
     return datasets;

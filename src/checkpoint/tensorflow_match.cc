@@ -79,7 +79,7 @@ class ObjectFile {
     const auto found = bundle_.tensors.find(*own);
     if (found == bundle_.tensors.end()) {
       if (bundle_.texts.contains(*own)) return {};
-      io::fail_file(reader_, "an object has the tensor " + io::quoted(*own) + ", which is not there",
+      io::fail_file(reader_, "an object has the tensor " + io::in_quotes(*own) + ", which is not there",
                     prefix_ + ".index");
     }
     taken_.insert(*own);

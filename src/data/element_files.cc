@@ -179,7 +179,7 @@ DatasetNodePtr shards_of(PartTypes types, const ElementFile& file, Reader& list)
     const std::int64_t count = elements_of_shard(all, i, shards);
     if (reader->count() != count) {
       reader->source().fail("it has " + std::to_string(reader->count()) + " elements, and " + std::to_string(count) +
-                            " as a shard of " + io::quoted(fs::path(file.path).filename().string()));
+                            " as a shard of " + io::in_quotes(fs::path(file.path).filename().string()));
     }
     nodes.push_back(std::make_shared<SavedNode>(types, std::move(shard), count));
   }

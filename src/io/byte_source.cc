@@ -29,7 +29,7 @@ void ByteSource::fail(const std::string& problem, const std::string& help) const
   fail_file(reader_, problem, name_, help);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr size_t kShown = 48;
   std::string out = "\"";
   for (char c : text.substr(0, kShown)) out += (c >= 0x20 && c < 0x7f) ? c : '?';

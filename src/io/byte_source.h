@@ -84,7 +84,7 @@ void expect_end(ByteSource& source);
 
 /// Part of a file's content made fit for an error text: quoted, shortened, unprintable bytes as
 /// "?".
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// Throws IoError: "`reader`: `problem`", the file, and a remedy if there is one.
 [[noreturn]] void fail_file(const std::string& reader, const std::string& problem, const std::string& file,

@@ -12,7 +12,7 @@
 namespace capstan::io {
 namespace {
 
-constexpr std::string_view kMagic = "CAPSTANC";
+constexpr std::string_view kCheckpointMagic = "CAPSTANC";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kAlignment = 64;
 
@@ -33,8 +33,8 @@ Beginning read_beginning(ByteSource& source) {
   Beginning beginning;
   const std::vector<std::byte> bytes = read_exactly(source, sizeof beginning, "beginning");
   std::memcpy(&beginning, bytes.data(), sizeof beginning);
-  if (std::string_view(beginning.magic, kMagic.size()) != kMagic) {
-    source.fail("not a checkpoint of Capstan, which begins with " + std::string(kMagic));
+  if (std::string_view(beginning.magic, kCheckpointMagic.size()) != kCheckpointMagic) {
+    source.fail("not a checkpoint of Capstan, which begins with " + std::string(kCheckpointMagic));
   }
   if (beginning.own_sum != crc32c(bytes.data(), kSummed)) {
     source.fail("the checksum of the first " + std::to_string(sizeof beginning) + " bytes differs", kFetchAgain);
@@ -71,7 +71,7 @@ void write_checkpoint(const std::string& writer, const std::string& path, const 
   std::string text = tensor_list_text(list);
   text.resize(aligned(sizeof(Beginning) + text.size()) - sizeof(Beginning), ' ');
   Beginning beginning{{}, kVersion, 0, text.size(), crc32c(text.data(), text.size()), 0};
-  std::memcpy(beginning.magic, kMagic.data(), kMagic.size());
+  std::memcpy(beginning.magic, kCheckpointMagic.data(), kCheckpointMagic.size());
   beginning.own_sum = crc32c(&beginning, kSummed);
 
   static constexpr std::array<std::byte, kAlignment> kZeros{};
@@ -105,7 +105,7 @@ CheckpointContent read_checkpoint(const std::string& reader, const std::string& 
   for (const ListedTensor& tensor : list.tensors) {
     check_listed(*source, tensor);
     if (tensor.begin != aligned(end) || !tensor.checksum) {
-      source->fail("tensor " + quoted(tensor.name) + " is not where it should be, or has no checksum", kFetchAgain);
+      source->fail("tensor " + in_quotes(tensor.name) + " is not where it should be, or has no checksum", kFetchAgain);
     }
     end = tensor.end;
   }

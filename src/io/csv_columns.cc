@@ -11,7 +11,7 @@ OpenTable open_table(const std::string& reader, const std::string& path, const C
   CAPSTAN_CHECK(options.field_delim.size() == 1 && options.field_delim[0] != '\n' && options.field_delim[0] != '\r' &&
                     !(options.use_quote_delim && options.field_delim[0] == '"'),
                 ValueError, reader, ": field_delim must be one character, and no line end or quote, not ",
-                quoted(options.field_delim));
+                in_quotes(options.field_delim));
   const Compression compression = compression_from(reader, options.compression);
   OpenTable table{CsvRecords(open_compressed(reader, path, compression),
                              {.delimiter = options.field_delim[0], .has_quotes = options.use_quote_delim}),
@@ -23,10 +23,10 @@ OpenTable open_table(const std::string& reader, const std::string& path, const C
   }
   for (const CsvKey& key : options.select_cols) {
     if (const auto* name = std::get_if<std::string>(&key)) {
-      CAPSTAN_CHECK(options.header, ValueError, reader, ": column ", quoted(*name), " is selected by its name, but ",
+      CAPSTAN_CHECK(options.header, ValueError, reader, ": column ", in_quotes(*name), " is selected by its name, but ",
                     "the options say that there is no header");
       const auto found = std::find(table.header.begin(), table.header.end(), *name);
-      CAPSTAN_CHECK(found != table.header.end(), ValueError, reader, ": there is no column ", quoted(*name),
+      CAPSTAN_CHECK(found != table.header.end(), ValueError, reader, ": there is no column ", in_quotes(*name),
                     "\n  file: ", path);
       table.selected.push_back(static_cast<std::size_t>(found - table.header.begin()));
     } else {
@@ -78,7 +78,7 @@ void check_column(const std::string& reader, const CsvColumn& column, std::strin
       fits = is_text;
       break;
   }
-  CAPSTAN_CHECK(fits, ValueError, reader, ": what stands for missing values of column ", quoted(name), ", ",
+  CAPSTAN_CHECK(fits, ValueError, reader, ": what stands for missing values of column ", in_quotes(name), ", ",
                 value.to_string(), ", is no ", name_of(column.type));
 }
 

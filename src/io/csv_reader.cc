@@ -24,7 +24,7 @@ struct CsvReader::State {
   T number(std::size_t i, std::string_view field) const {
     T value{};
     if (!parse_number(field, value)) {
-      table.records.fail("column \"" + names[i] + "\" is " + quoted(field) + ", which is no " +
+      table.records.fail("column \"" + names[i] + "\" is " + in_quotes(field) + ", which is no " +
                          name_of(columns[i].type));
     }
     return value;

@@ -165,7 +165,7 @@ class CsvTableReader {
         columns_.push_back(inferences[i].column(options_.missing_number));
       }
     }
-    CAPSTAN_CHECK(given.empty(), ValueError, kReader, ": there is no column ", quoted(given.begin()->first),
+    CAPSTAN_CHECK(given.empty(), ValueError, kReader, ": there is no column ", in_quotes(given.begin()->first),
                   ", whose type is given\n  file: ", result_.path_);
   }
 
@@ -236,10 +236,10 @@ class CsvTableReader {
   }
 
   [[noreturn]] void refuse(const CsvRecords& records, std::size_t column, std::string_view field) const {
-    const std::string name = "column " + quoted(result_.names_[column]);
-    records.fail(is_missing(field)
-                     ? name + " is required, and its field is missing"
-                     : name + " is " + quoted(field) + ", which is no " + std::string(name_of(columns_[column].type)),
+    const std::string name = "column " + in_quotes(result_.names_[column]);
+    records.fail(is_missing(field) ? name + " is required, and its field is missing"
+                                   : name + " is " + in_quotes(field) + ", which is no " +
+                                         std::string(name_of(columns_[column].type)),
                  is_given_[column] ? "" : "its type was found out from the first records; give it in columns");
   }
 
@@ -286,24 +286,25 @@ const CsvTable::Column& CsvTable::column(const std::string& name) const {
   std::string all;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (names_[i] == name) return columns_[i];
-    all += (all.empty() ? "" : ", ") + quoted(names_[i]);
+    all += (all.empty() ? "" : ", ") + in_quotes(names_[i]);
   }
-  detail::fail<IndexError>("csv_table: there is no column ", quoted(name), "\n  columns: ", all, "\n  file: ", path_);
+  detail::fail<IndexError>("csv_table: there is no column ", in_quotes(name), "\n  columns: ", all,
+                           "\n  file: ", path_);
 }
 
 CsvType CsvTable::type(const std::string& name) const { return column(name).type; }
 
 const Tensor& CsvTable::tensor(const std::string& name) const {
   const Column& found = column(name);
-  CAPSTAN_CHECK(found.type != CsvType::kText, ValueError, "csv_table: column ", quoted(name),
+  CAPSTAN_CHECK(found.type != CsvType::kText, ValueError, "csv_table: column ", in_quotes(name),
                 " has texts, not numbers");
   return found.numbers;
 }
 
 const std::vector<std::string>& CsvTable::texts(const std::string& name) const {
   const Column& found = column(name);
-  CAPSTAN_CHECK(found.type == CsvType::kText, ValueError, "csv_table: column ", quoted(name), " has numbers, not texts",
-                help("give columns its type, CsvType::kText"));
+  CAPSTAN_CHECK(found.type == CsvType::kText, ValueError, "csv_table: column ", in_quotes(name),
+                " has numbers, not texts", help("give columns its type, CsvType::kText"));
   return found.texts;
 }
 

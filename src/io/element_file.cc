@@ -15,7 +15,7 @@ namespace capstan::io {
 
 namespace {
 
-constexpr std::string_view kMagic = "hcapstan elements 1\n";
+constexpr std::string_view kElementsMagic = "hcapstan elements 1\n";
 constexpr char kBlock = 'b', kEnd = 'e';
 constexpr std::size_t kEndSize = 16;
 constexpr std::size_t kFullBlock = std::size_t{1} << 16;
@@ -59,7 +59,7 @@ void append_tensor(std::string& block, const Tensor& tensor) {
 
 ElementWriter::ElementWriter(const std::string& writer, const std::string& path, const std::vector<std::string>& kinds)
     : draft_(writer, path) {
-  std::string record(kMagic);
+  std::string record(kElementsMagic);
   wire::append_varint(record, kinds.size());
   for (const std::string& kind : kinds) {
     wire::append_varint(record, kind.size());
@@ -133,9 +133,9 @@ void ElementReader::fail_at(std::int64_t element, const std::string& problem) co
 
 void ElementReader::read_kinds() {
   std::optional<std::string> record = records_.next();
-  if (!record || !record->starts_with(kMagic)) records_.source().fail("not a file of elements", kDoubt);
+  if (!record || !record->starts_with(kElementsMagic)) records_.source().fail("not a file of elements", kDoubt);
   record_ = *std::move(record);
-  place_ = kMagic.size();
+  place_ = kElementsMagic.size();
   const std::uint64_t parts = varint();
   for (std::uint64_t i = 0; i < parts; ++i) kinds_.emplace_back(take(varint()));
   if (place_ != record_.size()) records_.source().fail("the kinds of the parts are damaged", kFetchAgain);

@@ -66,7 +66,7 @@ class Reader {
   std::size_t at() const { return at_; }
   void expect(std::string_view signature, const char* what) {
     if (left() < signature.size() || take(signature.size()) != signature) {
-      source_->fail(std::string(what) + " does not begin with " + quoted(signature), kFetchAgain);
+      source_->fail(std::string(what) + " does not begin with " + in_quotes(signature), kFetchAgain);
     }
   }
   /// The checksum of all that has been read is next.

@@ -63,7 +63,7 @@ class ChunkIndex {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    file_.fail("dataset " + io::quoted(dataset_) + ": " + problem);
+    file_.fail("dataset " + in_quotes(dataset_) + ": " + problem);
   }
   std::size_t rank() const { return grid_.shape.size(); }
 

@@ -81,7 +81,9 @@ class DatasetReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& problem) const { file_.fail("dataset " + quoted(name_) + ": " + problem); }
+  [[noreturn]] void fail(const std::string& problem) const {
+    file_.fail("dataset " + in_quotes(name_) + ": " + problem);
+  }
 
   const Message* find(std::uint16_t type) const {
     const auto found =

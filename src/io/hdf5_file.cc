@@ -195,14 +195,14 @@ class FileReader {
   std::string child_path(const std::string& path, std::string_view name) const {
     if (name.empty() || !utf8::is_valid(name)) fail("a link has no name, or one that is no UTF-8");
     const std::string child = path.empty() ? std::string(name) : path + "/" + std::string(name);
-    if (tensors_.contains(child)) fail("two objects are called " + quoted(child));
+    if (tensors_.contains(child)) fail("two objects are called " + in_quotes(child));
     return child;
   }
   void read_child(const std::string& path, std::string_view name, std::uint64_t address, int depth) {
     read_object(address, child_path(path, name), depth + 1);
   }
   void add_soft_link(const std::string& path, std::string_view name, std::string_view target) {
-    if (!links_.add(path, child_path(path, name), target)) fail("two objects are called " + quoted(name));
+    if (!links_.add(path, child_path(path, name), target)) fail("two objects are called " + in_quotes(name));
   }
 
   // --- Groups as symbol tables ---
@@ -296,7 +296,7 @@ class FileReader {
     if ((flags & 16) != 0) reader.skip(1);
     const std::string_view name = reader.take(reader.number(std::size_t{1} << (flags & 3)));
     if (type == 1) return add_soft_link(path, name, reader.take(reader.number(2)));
-    if (type != 0) fail("the link " + quoted(name) + " leads into another file, which is not supported");
+    if (type != 0) fail("the link " + in_quotes(name) + " leads into another file, which is not supported");
     read_child(path, name, offset(reader), depth);
   }
 

@@ -43,10 +43,10 @@ std::string SoftLinks::end_of(const File& file, const std::string& path,
       link = links_.find(at.substr(0, end));
     }
     if (link == links_.end())
-      file.fail("the link " + quoted(path) + " leads to " + quoted(at) + ", which is not there");
+      file.fail("the link " + in_quotes(path) + " leads to " + in_quotes(at) + ", which is not there");
     at = plain(inside(link->second) + at.substr(end));
   }
-  file.fail("the link " + quoted(path) + " leads from link to link without an end");
+  file.fail("the link " + in_quotes(path) + " leads from link to link without an end");
 }
 
 bool SoftLinks::has_links(const std::string& group) const {
@@ -60,7 +60,7 @@ void SoftLinks::follow(const File& file, std::map<std::string, Tensor>& tensors)
   std::map<std::string, Tensor> more;
   const auto add = [&](const std::string& name, const Tensor& tensor) {
     if (left-- == 0) file.fail("its soft links give more names than it has room for");
-    if (tensors.contains(name)) file.fail("two objects are called " + quoted(name));
+    if (tensors.contains(name)) file.fail("two objects are called " + in_quotes(name));
     more.emplace(name, tensor);
   };
   for (const auto& [path, target] : links_) {
@@ -70,7 +70,7 @@ void SoftLinks::follow(const File& file, std::map<std::string, Tensor>& tensors)
       continue;
     }
     if (has_links(end)) {
-      file.fail("the link " + quoted(path) + " leads to a group that has soft links, which is not supported");
+      file.fail("the link " + in_quotes(path) + " leads to a group that has soft links, which is not supported");
     }
     const std::string begin = inside(end);
     for (auto one = tensors.lower_bound(begin); one != tensors.end() && one->first.starts_with(begin); ++one) {

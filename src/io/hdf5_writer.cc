@@ -143,14 +143,14 @@ class Writer {
     std::size_t begin = 0;
     while (begin <= name.size()) {
       const std::size_t end = std::min(name.find('/', begin), name.size());
-      CAPSTAN_CHECK(end > begin, ValueError, writer, ": the name ", quoted(name), " has an empty part");
+      CAPSTAN_CHECK(end > begin, ValueError, writer, ": the name ", in_quotes(name), " has an empty part");
       node = &node->children[name.substr(begin, end - begin)];
-      CAPSTAN_CHECK(node->tensor == nullptr, ValueError, writer, ": ", quoted(name.substr(0, end)),
+      CAPSTAN_CHECK(node->tensor == nullptr, ValueError, writer, ": ", in_quotes(name.substr(0, end)),
                     " is a tensor, and another one lies in it");
       begin = end + 1;
     }
     node->tensor = &tensor;
-    CAPSTAN_CHECK(node->children.empty(), ValueError, writer, ": ", quoted(name),
+    CAPSTAN_CHECK(node->children.empty(), ValueError, writer, ": ", in_quotes(name),
                   " is a tensor, and another one lies in it");
   }
 

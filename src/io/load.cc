@@ -23,8 +23,8 @@ const Tensor& NamedArrays::at(const std::string& name) const {
   const auto found = find(name);
   if (found != end()) return found->second;
   std::string known;
-  for (const auto& [other, array] : *this) known += (known.empty() ? "" : ", ") + quoted(other);
-  throw IndexError(reader_ + ": " + path_ + " has no array " + quoted(name) + "; it has " +
+  for (const auto& [other, array] : *this) known += (known.empty() ? "" : ", ") + in_quotes(other);
+  throw IndexError(reader_ + ": " + path_ + " has no array " + in_quotes(name) + "; it has " +
                    (known.empty() ? "none" : known));
 }
 

@@ -90,7 +90,7 @@ class HeaderParser {
         has_shape = true;
         header.shape = tuple();
       } else {
-        fail("unknown or repeated key " + quoted(key));
+        fail("unknown or repeated key " + in_quotes(key));
       }
       if (!accept(',')) {
         expect('}');
@@ -98,7 +98,7 @@ class HeaderParser {
       }
     }
     skip_space();
-    if (position_ != text_.size()) fail("unexpected " + quoted(text_.substr(position_)));
+    if (position_ != text_.size()) fail("unexpected " + in_quotes(text_.substr(position_)));
     if (!has_descr || !has_order || !has_shape) fail("one of descr, fortran_order, shape is missing");
     return header;
   }
@@ -253,7 +253,7 @@ StoredArray read_stored(ByteSource& source, const char* expected, const auto& is
   Header header = read_header(source, text);
   StoredArray array{find_type(header.descr), std::move(header.shape), {}};
   if (array.type == nullptr || !is_expected(*array.type, header.descr[0])) {
-    source.fail("dtype " + quoted(header.descr) + " is not supported, expected " + expected,
+    source.fail("dtype " + in_quotes(header.descr) + " is not supported, expected " + expected,
                 "convert the array with astype() before it is saved");
   }
   const auto count = checked_count(array.shape);
@@ -313,7 +313,7 @@ std::vector<std::vector<std::int32_t>> read_npy_lists(ByteSource& source) {
   std::vector<std::byte> text;
   const Header header = read_header(source, text);
   if (header.descr != "|O" || header.shape.size() != 1) {
-    source.fail("the array has the dtype " + quoted(header.descr) + " and " + std::to_string(header.shape.size()) +
+    source.fail("the array has the dtype " + in_quotes(header.descr) + " and " + std::to_string(header.shape.size()) +
                 " axes, expected a list of lists: |O and 1");
   }
   const Pickle pickle = parse_pickle(source, read_rest(source));
@@ -321,7 +321,7 @@ std::vector<std::vector<std::int32_t>> read_npy_lists(ByteSource& source) {
   const std::string name = array.kind == Kind::kCall ? pickle.values[array.items[0]].text : "";
   if (name != "numpy.core.multiarray _reconstruct" && name != "numpy._core.multiarray _reconstruct") {
     source.fail("the pickle is not that of an array" +
-                (name.empty() ? "" : ", it names " + quoted(name) + "; nothing of it is run"));
+                (name.empty() ? "" : ", it names " + in_quotes(name) + "; nothing of it is run"));
   }
   const PickleValue* const state = array.state ? &pickle.values[*array.state] : nullptr;
   const PickleValue* const list =

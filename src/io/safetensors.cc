@@ -25,7 +25,7 @@ void check_order(const ByteSource& source, std::span<const ListedTensor> tensors
   for (const ListedTensor& tensor : tensors) {
     check_listed(source, tensor);
     if (tensor.begin != end) {
-      source.fail("tensor " + quoted(tensor.name) + " begins at byte " + std::to_string(tensor.begin) +
+      source.fail("tensor " + in_quotes(tensor.name) + " begins at byte " + std::to_string(tensor.begin) +
                       " of the data, where the one before it ends at " + std::to_string(end),
                   kFetchAgain);
     }
@@ -77,8 +77,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return size_of(a.second.dtype()) > size_of(b.second.dtype()); });
   for (const auto& [key, text] : options.metadata) {
-    CAPSTAN_CHECK(utf8::is_valid(key) && utf8::is_valid(text), ValueError, kWriter, ": the metadata ", quoted(key),
-                  ": ", quoted(text), " is no UTF-8");
+    CAPSTAN_CHECK(utf8::is_valid(key) && utf8::is_valid(text), ValueError, kWriter, ": the metadata ", in_quotes(key),
+                  ": ", in_quotes(text), " is no UTF-8");
   }
   TensorList list;
   list.metadata = options.metadata;

@@ -28,7 +28,7 @@ std::string_view descr_of(const char* writer, const std::string& name, DType dty
     default:
       break;
   }
-  throw DTypeError(detail::join(writer, ": the array ", quoted(name), " is ", name_of(dtype),
+  throw DTypeError(detail::join(writer, ": the array ", in_quotes(name), " is ", name_of(dtype),
                                 ", which is none of bool, uint8, int32, int64, float32, float64",
                                 help("cast it, or write it with save_safetensors")));
 }
@@ -67,7 +67,7 @@ void save_npz(const std::string& path, const std::map<std::string, Tensor>& arra
   CAPSTAN_CHECK(!arrays.empty(), ValueError, kWriter, ": there are no arrays");
   std::vector<std::pair<std::string, std::string>> members;
   for (const auto& [name, array] : arrays) {
-    CAPSTAN_CHECK(name.find('\0') == std::string::npos, ValueError, kWriter, ": the name ", quoted(name),
+    CAPSTAN_CHECK(name.find('\0') == std::string::npos, ValueError, kWriter, ": the name ", in_quotes(name),
                   " has a byte 0");
     const Tensor dense = writable(kWriter, name, array);
     std::string content = npy_header(kWriter, name, dense);

@@ -14,7 +14,7 @@ namespace {
 
 using wire::append_varint;
 
-constexpr std::uint64_t kMagic = 0xdb4775248b80fb57;
+constexpr std::uint64_t kTableMagic = 0xdb4775248b80fb57;
 constexpr std::size_t kFooterBytes = 48, kTrailerBytes = 5;
 constexpr std::size_t kBlockBytes = 1 << 18;  // after so many a writer begins another block
 constexpr int kRestartInterval = 16;
@@ -55,7 +55,7 @@ class TableReader {
     if (bytes_.size() < kFooterBytes)
       fail("the index has " + std::to_string(bytes_.size()) + " bytes, expected 48 or more");
     std::string_view footer = bytes_.substr(bytes_.size() - kFooterBytes);
-    if (little_endian<std::uint64_t>(footer.substr(40)) != kMagic) {
+    if (little_endian<std::uint64_t>(footer.substr(40)) != kTableMagic) {
       fail("the index does not end with the magic number of a table");
     }
     place(footer, "the block of nothing");
@@ -111,7 +111,7 @@ class TableReader {
       key.resize(*shared);
       key.append(rest.substr(0, *unshared));
       if (!entries.empty() && key <= entries.rbegin()->first) {
-        fail("the key " + quoted(key) + " stands behind " + quoted(entries.rbegin()->first));
+        fail("the key " + in_quotes(key) + " stands behind " + in_quotes(entries.rbegin()->first));
       }
       entries.emplace_hint(entries.end(), key, rest.substr(*unshared, *size));
       rest.remove_prefix(*unshared + *size);
@@ -190,8 +190,8 @@ std::string table_bytes(const std::map<std::string, std::string>& entries) {
   if (!entries.empty()) finish_block();
   std::string footer = BlockWriter().finish(file);
   footer += list.finish(file);
-  footer.resize(kFooterBytes - sizeof kMagic, '\0');
-  append_little_endian(footer, kMagic);
+  footer.resize(kFooterBytes - sizeof kTableMagic, '\0');
+  append_little_endian(footer, kTableMagic);
   return file + footer;
 }
 

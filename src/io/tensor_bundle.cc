@@ -131,13 +131,13 @@ class BundleReader {
           result.checksum = static_cast<std::uint32_t>(field->value);
           break;
         case 7:
-          index_->fail("tensor " + quoted(key) + " is stored in slices, which is not supported");
+          index_->fail("tensor " + in_quotes(key) + " is stored in slices, which is not supported");
         default:
           break;
       }
     }
     if (result.shard >= shards_) {
-      index_->fail("tensor " + quoted(key) + " would lie in file " + std::to_string(result.shard) + " of " +
+      index_->fail("tensor " + in_quotes(key) + " would lie in file " + std::to_string(result.shard) + " of " +
                    std::to_string(shards_));
     }
     return result;
@@ -147,7 +147,7 @@ class BundleReader {
     std::vector<std::int64_t> lengths;
     while (const std::optional<Field> field = message.next()) {
       if (field->number != 2) continue;
-      if (lengths.size() == kMaxRank) index_->fail("tensor " + quoted(key) + " has more than 8 axes");
+      if (lengths.size() == kMaxRank) index_->fail("tensor " + in_quotes(key) + " has more than 8 axes");
       Message dim = message.inside(*field);
       lengths.push_back(0);
       while (const std::optional<Field> part = dim.next()) {
@@ -164,12 +164,12 @@ class BundleReader {
     for (const Entry& one : entries) {
       // Tensors without elements may be anywhere.
       if (one.size > 0 && one.offset < at) {
-        source->fail("tensor " + quoted(one.key) + " begins at byte " + std::to_string(one.offset) +
+        source->fail("tensor " + in_quotes(one.key) + " begins at byte " + std::to_string(one.offset) +
                          ", where the one before it ends at " + std::to_string(at),
                      kFetchAgain);
       }
       if (one.offset > source->most_bytes() || one.size > source->most_bytes() - one.offset) {
-        source->fail("tensor " + quoted(one.key) + " would end beyond the " + std::to_string(source->most_bytes()) +
+        source->fail("tensor " + in_quotes(one.key) + " would end beyond the " + std::to_string(source->most_bytes()) +
                          " bytes of the file",
                      kFetchAgain);
       }
@@ -198,7 +198,8 @@ class BundleReader {
     const auto* const type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                           [&](const BundleType& known) { return known.number == one.type; });
     if (type == std::end(kTypes)) {
-      index_->fail("tensor " + quoted(one.key) + " has a type that is not known, number " + std::to_string(one.type));
+      index_->fail("tensor " + in_quotes(one.key) + " has a type that is not known, number " +
+                   std::to_string(one.type));
     }
     const ListedTensor listed{one.key, std::string(type->name), one.shape, 0, one.size, {}};
     check_listed(source, listed);
@@ -213,7 +214,7 @@ class BundleReader {
     const std::vector<std::byte> bytes = read_exactly(source, one.size, "texts");
     const std::optional<std::int64_t> count = checked_count(one.shape);
     if (!count || static_cast<std::uint64_t>(*count) > one.size) {
-      source.fail("tensor " + quoted(one.key) + " has more texts than bytes");
+      source.fail("tensor " + in_quotes(one.key) + " has more texts than bytes");
     }
     const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     Message message(reader_, source.name(), all);
@@ -223,7 +224,7 @@ class BundleReader {
     for (std::int64_t i = 0; i < *count; ++i) {
       const std::optional<std::uint64_t> length = message.next_varint();
       if (!length || *length > one.size || behind + *length > one.size) {
-        source.fail("the texts of " + quoted(one.key) + " are cut off", kFetchAgain);
+        source.fail("the texts of " + in_quotes(one.key) + " are cut off", kFetchAgain);
       }
       sum = with_length(sum, *length);
       behind += *length;
@@ -232,7 +233,7 @@ class BundleReader {
     const std::string_view rest = all.substr(all.size() - behind);
     std::uint32_t stored = 0;
     std::memcpy(&stored, rest.data(), sizeof stored);
-    if (stored != mask_crc32c(sum)) source.fail("the checksum of the lengths of " + quoted(one.key) + " differs");
+    if (stored != mask_crc32c(sum)) source.fail("the checksum of the lengths of " + in_quotes(one.key) + " differs");
     check_sum(source, one, mask_crc32c(crc32c(rest.data(), rest.size(), sum)));
     std::size_t at = 4;
     std::vector<std::string>& texts = bundle_.texts[one.key];
@@ -243,7 +244,7 @@ class BundleReader {
   }
 
   static void check_sum(const ByteSource& source, const Entry& one, std::uint32_t sum) {
-    if (sum != one.checksum) source.fail("the checksum of tensor " + quoted(one.key) + " differs", kFetchAgain);
+    if (sum != one.checksum) source.fail("the checksum of tensor " + in_quotes(one.key) + " differs", kFetchAgain);
   }
 
   const std::string& reader_;

@@ -67,11 +67,11 @@ class ListParser {
         list.metadata = metadata();
         return;
       }
-      if (!names.insert(name).second) fail("the name " + quoted(name) + " stands there twice");
+      if (!names.insert(name).second) fail("the name " + in_quotes(name) + " stands there twice");
       list.tensors.push_back(tensor(std::move(name)));
     });
     skip_space();
-    if (position_ != text_.size()) fail("unexpected " + quoted(text_.substr(position_)));
+    if (position_ != text_.size()) fail("unexpected " + in_quotes(text_.substr(position_)));
     return list;
   }
 
@@ -113,8 +113,8 @@ class ListParser {
   std::map<std::string, std::string> metadata() {
     std::map<std::string, std::string> texts;
     each_member([&](std::string key) {
-      if (peek() != '"') fail("expected a text under " + quoted(key) + " of \"__metadata__\"");
-      if (!texts.emplace(key, string()).second) fail("the key " + quoted(key) + " stands there twice");
+      if (peek() != '"') fail("expected a text under " + in_quotes(key) + " of \"__metadata__\"");
+      if (!texts.emplace(key, string()).second) fail("the key " + in_quotes(key) + " stands there twice");
     });
     return texts;
   }
@@ -142,11 +142,11 @@ class ListParser {
         if (sum > std::numeric_limits<std::uint32_t>::max()) fail("a checksum does not fit into 32 bits");
         tensor.checksum = static_cast<std::uint32_t>(sum);
       } else {
-        fail("unknown or repeated key " + quoted(key) + " of " + quoted(tensor.name));
+        fail("unknown or repeated key " + in_quotes(key) + " of " + in_quotes(tensor.name));
       }
     });
     if (!has_dtype || !has_shape || !has_offsets) {
-      fail("one of dtype, shape, data_offsets is missing of " + quoted(tensor.name));
+      fail("one of dtype, shape, data_offsets is missing of " + in_quotes(tensor.name));
     }
     return tensor;
   }
@@ -310,13 +310,13 @@ ListedTensor listed_at(const std::string& name, const Tensor& tensor, std::uint6
 
 void check_listed(const ByteSource& source, const ListedTensor& listed) {
   const auto fail = [&](const std::string& problem) {
-    source.fail("tensor " + quoted(listed.name) + ": " + problem, kFetchAgain);
+    source.fail("tensor " + in_quotes(listed.name) + ": " + problem, kFetchAgain);
   };
   const StoredType* const type = find_type(listed.dtype);
   if (type == nullptr) {
     std::string known;
     for (const StoredType& other : kTypes) known += (known.empty() ? "" : " ") + std::string(other.name);
-    source.fail("tensor " + quoted(listed.name) + ": dtype " + quoted(listed.dtype) +
+    source.fail("tensor " + in_quotes(listed.name) + ": dtype " + in_quotes(listed.dtype) +
                 " is not supported, expected one of " + known);
   }
   if (listed.begin > listed.end) {
@@ -338,7 +338,7 @@ namespace {
 
 void check_sum(const ByteSource& source, const ListedTensor& listed, std::span<const std::byte> bytes) {
   if (!listed.checksum || crc32c(bytes.data(), bytes.size()) == *listed.checksum) return;
-  source.fail("the checksum of tensor " + quoted(listed.name) + " differs", kFetchAgain);
+  source.fail("the checksum of tensor " + in_quotes(listed.name) + " differs", kFetchAgain);
 }
 
 }  // namespace
@@ -346,7 +346,7 @@ void check_sum(const ByteSource& source, const ListedTensor& listed, std::span<c
 Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
   const StoredType& type = *find_type(listed.dtype);
   const Shape shape{std::span<const std::int64_t>(listed.shape)};
-  const std::string what = "tensor " + quoted(listed.name);
+  const std::string what = "tensor " + in_quotes(listed.name);
   const std::size_t size = listed.end - listed.begin;
   if (type.is_as_stored && type.dtype != DType::kBool) {
     if (std::shared_ptr<const std::byte> lent = source.lend(size, size_of(type.dtype))) {
@@ -394,8 +394,8 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 
 Tensor writable(const char* writer, const std::string& name, const Tensor& tensor) {
   CAPSTAN_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
-  CAPSTAN_CHECK(utf8::is_valid(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
-  CAPSTAN_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
+  CAPSTAN_CHECK(utf8::is_valid(name), ValueError, writer, ": the name ", in_quotes(name), " is no UTF-8");
+  CAPSTAN_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", in_quotes(name), " is empty");
   Tensor dense = tensor.to_dense();
   // Throws for a tensor of a trace.
   static_cast<void>(dense.raw_data());

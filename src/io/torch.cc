@@ -114,12 +114,12 @@ class TorchReader {
     const std::string& type_name = value(name.items[1]).text;
     const auto* const type = std::find_if(std::begin(kStorages), std::end(kStorages),
                                           [&](const StorageType& one) { return one.name == type_name; });
-    if (type == std::end(kStorages)) fail("the type " + quoted(type_name) + " of a storage is not supported");
+    if (type == std::end(kStorages)) fail("the type " + in_quotes(type_name) + " of a storage is not supported");
     const std::string& key = value(name.items[2]).text;
     const auto loaded = loaded_.find({key, type->dtype});
     if (loaded != loaded_.end()) return loaded->second;
     const auto member = storages_.find(key);
-    if (member == storages_.end()) fail("there is no member with the elements of storage " + quoted(key));
+    if (member == storages_.end()) fail("there is no member with the elements of storage " + in_quotes(key));
     const std::unique_ptr<ByteSource> elements = archive_.open(member->second);
     const std::int64_t count = integer(name.items[4], "the number of elements");
     const ListedTensor listed{"storage " + key, type->dtype, {count}, 0, elements->most_bytes(), {}};
@@ -167,7 +167,7 @@ class TorchReader {
       if (value(marks.items[i + 1]).integer == 0) continue;
       const bool is_conj = mark == "conj";
       if (is_conj ? !is_complex(dtype) : mark != "neg" || is_integer(dtype) || dtype == DType::kBool) {
-        fail("a tensor of " + std::string(name_of(dtype)) + " is marked as " + quoted(mark));
+        fail("a tensor of " + std::string(name_of(dtype)) + " is marked as " + in_quotes(mark));
       }
       // The sign is the highest bit: of each number, or of each imaginary part.
       const std::size_t size = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
@@ -278,7 +278,7 @@ class TorchReader {
     std::string shown = name;
     std::replace(shown.begin(), shown.end(), ' ', '.');
     source_->fail(
-        "it names " + quoted(shown) + ", which is neither a tensor nor a plain container; nothing of it is run",
+        "it names " + in_quotes(shown) + ", which is neither a tensor nor a plain container; nothing of it is run",
         "save model.state_dict() alone");
   }
 
@@ -289,7 +289,7 @@ class TorchReader {
   template <class Map, class Value>
   void put(Map& map, const std::string& name, Value one) {
     const bool is_new = !file_.tensors.contains(name) && !file_.values.contains(name);
-    if (!is_new) fail("two values stand at " + quoted(name));
+    if (!is_new) fail("two values stand at " + in_quotes(name));
     map.emplace(name, std::move(one));
   }
 

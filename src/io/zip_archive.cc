@@ -22,7 +22,7 @@ ZipArchive::Handle ZipArchive::opened_at(const Entry& entry) {
 class ZipArchive::Member final : public ByteSource {
  public:
   Member(ZipArchive& archive, const std::string& name, const Entry& entry)
-      : ByteSource(archive.reader_, archive.path_ + ", member " + quoted(name)),
+      : ByteSource(archive.reader_, archive.path_ + ", member " + in_quotes(name)),
         archive_(archive),
         entry_(entry),
         most_bytes_(std::min(entry.size, most_inflated(entry.compressed_size))) {
@@ -128,8 +128,8 @@ void ZipArchive::list_members(std::uint64_t file_size) {
     // Archives that blow up a thousandfold per member, again and again, let the members share one piece of the file.
     if (info.compressed_size > file_size - used) {
       fail_file(reader_,
-                "the members claim more than the " + std::to_string(file_size) + " bytes of the file, " + quoted(name) +
-                    " alone " + std::to_string(info.compressed_size),
+                "the members claim more than the " + std::to_string(file_size) + " bytes of the file, " +
+                    in_quotes(name) + " alone " + std::to_string(info.compressed_size),
                 path_, kFetchAgain);
     }
     used += info.compressed_size;
@@ -146,7 +146,7 @@ std::unique_ptr<ByteSource> ZipArchive::open(std::size_t number) {
 void ZipArchive::check_headers() {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (name_beside_the_data(entries_[i], names_[i].size()) != names_[i]) {
-      fail_file(reader_, "the directory of the archive and the header of " + quoted(names_[i]) + " differ", path_,
+      fail_file(reader_, "the directory of the archive and the header of " + in_quotes(names_[i]) + " differ", path_,
                 kFetchAgain);
     }
   }

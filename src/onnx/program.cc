@@ -11,7 +11,7 @@
 namespace capstan::onnx {
 namespace {
 
-using io::quoted;
+using io::in_quotes;
 using Names = std::unordered_set<std::string>;
 
 // Everything that a graph names has to be made before, by it or by a graph around it; operators have to be known.
@@ -38,22 +38,22 @@ class Checker {
       for (const std::string& input : node.inputs) {
         if (input.empty() || find(input)) continue;
         if (made_somewhere.contains(input)) {
-          origin_.fail(node.title() + " reads " + quoted(input) +
+          origin_.fail(node.title() + " reads " + in_quotes(input) +
                        ", which is made by itself or by a later node: there is a cycle, or the nodes are not in order");
         }
-        origin_.fail(node.title() + " reads " + quoted(input) + ", which nothing makes");
+        origin_.fail(node.title() + " reads " + in_quotes(input) + ", which nothing makes");
       }
       for (const Attribute& attribute : node.attributes) {
         if (attribute.graph != nullptr) check(*attribute.graph, around);
       }
       for (const std::string& output : node.outputs) {
         if (!output.empty() && !known.insert(output).second) {
-          origin_.fail(node.title() + " makes " + quoted(output) + ", which is there already");
+          origin_.fail(node.title() + " makes " + in_quotes(output) + ", which is there already");
         }
       }
     }
     for (const ValueProto& output : graph.outputs) {
-      if (!find(output.name)) origin_.fail("the output " + quoted(output.name) + " is made by nothing");
+      if (!find(output.name)) origin_.fail("the output " + in_quotes(output.name) + " is made by nothing");
     }
     around.pop_back();
   }
@@ -61,7 +61,7 @@ class Checker {
   void report() const {
     if (unknown_.empty()) return;
     std::string list;
-    for (const std::string& op : unknown_) list += (list.empty() ? "" : ", ") + quoted(op);
+    for (const std::string& op : unknown_) list += (list.empty() ? "" : ", ") + in_quotes(op);
     origin_.fail("operators that are not supported in opset " + std::to_string(opset_) + ": " + list);
   }
 
@@ -153,7 +153,7 @@ Program::Program(Origin origin, ModelProto model, bool trainable)
   Names otherwise, stored;
   count_reads(graph, as_filter, otherwise);
   for (auto& [name, tensor] : graph.initializers) {
-    if (!stored.insert(name).second) origin_.fail("there are two initializers " + quoted(name));
+    if (!stored.insert(name).second) origin_.fail("there are two initializers " + in_quotes(name));
     const bool is_filter = as_filter.contains(name) && !otherwise.contains(name) && tensor.rank() >= 3;
     Weight weight{name, is_filter ? transpose(tensor, filter_from_onnx(tensor.rank())) : tensor, {}, is_filter};
     tensor = Tensor();
@@ -167,8 +167,8 @@ Program::Program(Origin origin, ModelProto model, bool trainable)
   graph.initializers.clear();
   for (const ValueProto& input : graph.inputs) {
     if (stored.contains(input.name)) continue;
-    if (input.type == 0) origin_.fail("the input " + quoted(input.name) + " is no tensor, which is not supported");
-    const DType dtype = dtype_of(origin_, input.type, "the input " + quoted(input.name));
+    if (input.type == 0) origin_.fail("the input " + in_quotes(input.name) + " is no tensor, which is not supported");
+    const DType dtype = dtype_of(origin_, input.type, "the input " + in_quotes(input.name));
     if (input.shape) {
       inputs_.emplace_back(Shape(*input.shape), dtype, input.name);
     } else {
@@ -229,7 +229,7 @@ const Variable& OnnxModel::variable(const std::string& name) const {
   for (const Variable& variable : variables()) {
     if (variable.name() == name) return variable;
   }
-  throw ValueError("OnnxModel: there is no weight " + io::quoted(name));
+  throw ValueError("OnnxModel: there is no weight " + io::in_quotes(name));
 }
 
 OnnxModel load_onnx(const std::string& path, const LoadOnnxOptions& options) {

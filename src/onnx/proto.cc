@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBFloat16Type = 16;
 
-using io::quoted;
+using io::in_quotes;
 using io::wire::Field;
 using io::wire::Kind;
 using io::wire::Message;
@@ -222,7 +222,7 @@ class Reader {
           value.shape->push_back(length < 0 ? -1 : length);
         }
         if (value.shape->size() > static_cast<std::size_t>(kMaxRank)) {
-          origin_.fail("value " + quoted(value.name) + " has " + std::to_string(value.shape->size()) +
+          origin_.fail("value " + in_quotes(value.name) + " has " + std::to_string(value.shape->size()) +
                        " axes; more than " + std::to_string(kMaxRank) + " are not supported");
         }
       }
@@ -255,7 +255,7 @@ const Attribute* NodeProto::find(std::string_view attribute) const {
 
 std::string NodeProto::title() const {
   const std::string shown = !name.empty() ? name : outputs.empty() ? std::string() : outputs[0];
-  return "node " + quoted(shown) + " (" + (domain.empty() ? "" : domain + ".") + op + ")";
+  return "node " + in_quotes(shown) + " (" + (domain.empty() ? "" : domain + ".") + op + ")";
 }
 
 std::string type_name(std::int64_t type) {
@@ -327,7 +327,7 @@ Tensor read_tensor(const Origin& origin, std::string_view bytes, std::string* na
         break;
     }
   }
-  const std::string what = "tensor " + quoted(own);
+  const std::string what = "tensor " + in_quotes(own);
   if (name != nullptr) *name = own;
   if (location != 0) {
     origin.fail(what +
