@@ -291,6 +291,9 @@ class CAPSTAN_EXPORT LayerBase : public Configurable {
   virtual Nest compute_mask(const Nest& inputs, const Nest& mask);
   /// What the layer gives has the masks of what it took; for use in a constructor.
   void passes_masks();
+  /// Integers and truth values that the layer is given become compute_dtype(), as floating inputs do; for use in a
+  /// constructor. Layers of the library that compute with weights do this, as Keras's.
+  void converts_integers();
   /// Configurations of functional models give the tensors of a call one by one, as arguments, not as one list; for use
   /// in a constructor.
   void takes_each_tensor();

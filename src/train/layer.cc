@@ -215,15 +215,16 @@ Nest carried_masks(const Nest& inputs) {
 }
 
 // The inputs, or what they are converted to, which is then in `storage`.
-const Tensor& converted(const Tensor& x, DType dtype, Tensor& storage) {
-  if (!is_floating(x.dtype()) || x.dtype() == dtype) return x;
-  return storage = cast(x, dtype);
+const Tensor& converted(const Tensor& x, const LayerState& state, Tensor& storage) {
+  if (x.dtype() == state.compute_dtype || is_complex(x.dtype())) return x;
+  if (!is_floating(x.dtype()) && !state.converts_integers) return x;
+  return storage = cast(x, state.compute_dtype);
 }
-const Nest& converted(const Nest& inputs, DType dtype, Nest& storage) {
+const Nest& converted(const Nest& inputs, const LayerState& state, Nest& storage) {
   storage = inputs;
   detail::replace_tensors(storage, [&](Tensor& x) {
     Tensor other;
-    x = converted(x, dtype, other);
+    x = converted(x, state, other);
   });
   return storage;
 }
@@ -303,7 +304,7 @@ class detail::LayerCall {
     T y;
     try {
       T storage;
-      const T& input = state.converts_input ? converted(inputs, state.compute_dtype, storage) : inputs;
+      const T& input = state.converts_input ? converted(inputs, state, storage) : inputs;
       if (is_first) {
         layer.make_weights(shapes_of(input));
         state.is_built = true;
@@ -413,6 +414,7 @@ void LayerBody::build_for(std::span<const Shape> input_shapes) {
 }
 
 void LayerBase::passes_masks() { state_->passes_masks = true; }
+void LayerBase::converts_integers() { state_->converts_integers = true; }
 void LayerBase::takes_each_tensor() { state_->takes_each_tensor = true; }
 Nest LayerBase::compute_mask(const Nest&, const Nest& mask) {
   state_->computes_masks = false;

@@ -32,6 +32,7 @@ struct LayerState {
   DType dtype = DType::kFloat32;          // of weights
   DType compute_dtype = DType::kFloat32;  // of inputs and results
   bool converts_input = true;             // to `compute_dtype`; a model leaves that to its layers
+  bool converts_integers = false;         // as well
   bool trainable = true;
   bool is_built = false;
   bool accepts_weights = true;     // in the constructor and in `build`

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -388,6 +389,58 @@ TEST(MergingLayers, AreNodesOfFunctionalModels) {
   const Nest y = model({constant({{1, 2, 0}, {3, 0, 0}}), ones({2, 4})});
   EXPECT_EQ(y[0].tensor().shape(), (Shape{2, 2}));
   EXPECT_EQ(y[1].tensor().shape(), (Shape{2, 1}));
+}
+
+TEST(MergingLayers, CastToTheWidestDtype) {
+  const Tensor x = constant({{1.5f, 2.0f}}), ids = constant({{1, 0}}), is_on = constant({{true, false}});
+  expect_same(layers::Concatenate()({x, ids, is_on}), constant({{1.5f, 2.0f, 1.0f, 0.0f, 1.0f, 0.0f}}), "values");
+  expect_same(layers::Add()({ids, x}), constant({{2.5f, 2.0f}}), "values");
+  expect_same(layers::Maximum()({is_on, x}), constant({{1.5f, 2.0f}}), "values");
+  expect_same(layers::Dot(1)({x, ids}), constant({{1.5f}}), "values");
+  EXPECT_EQ(layers::Add()({ids, cast(ids, int64)}).dtype(), int64);
+  EXPECT_EQ(layers::Concatenate()({is_on, ids}).dtype(), int32);
+  EXPECT_EQ(layers::Multiply()({cast(ids, uint8), is_on}).dtype(), uint8);
+  const Tensor a = Input({2}), b = Input({2}, {.dtype = int64});
+  const Model model({a, b}, layers::Concatenate()({a, b}));
+  expect_same(model({x, cast(ids, int64)}).tensor(), constant({{1.5f, 2.0f, 1.0f, 0.0f}}), "values");
+}
+
+// The values are Keras's, but those of normalisations, which it computes in integers.
+TEST(Layers, TakeIntegers) {
+  const Tensor steps = constant({{{1, 2}, {4, 5}}});
+  const auto floats = [](const Tensor& x) { return cast(x, float32); };
+  const std::vector<std::function<Layer()>> converting = {
+      [] { return layers::Dense(2, {.kernel_initializer = "ones"}); },
+      [] {
+        return layers::EinsumDense("abc,cd->abd", {-1, 2}, {.kernel_initializer = "ones"});
+      },
+      [] { return layers::BatchNormalization(); },
+      [] { return layers::LayerNormalization(); },
+      [] { return layers::GroupNormalization(1); },
+      [] { return layers::LeakyReLU(); },
+      [] { return layers::GlobalAveragePooling1D(); },
+      [] { return layers::TimeDistributed(layers::Dense(1, {.kernel_initializer = "ones"})); },
+      [] { return layers::LSTM(2, {.kernel_initializer = "ones", .recurrent_initializer = "ones"}); },
+      [] { return layers::GRU(2, {.kernel_initializer = "ones", .recurrent_initializer = "ones"}); },
+      [] { return layers::SimpleRNN(2, {.kernel_initializer = "ones", .recurrent_initializer = "ones"}); },
+  };
+  for (const auto& make : converting) {
+    const Layer layer = make();
+    for (const DType dtype : {int32, int64, uint8}) {
+      const Tensor y = layer(cast(steps, dtype));
+      EXPECT_EQ(y.dtype(), float32) << layer.name();
+      expect_same(y, make()(floats(steps)), layer.name().c_str());
+    }
+  }
+  expect_same(layers::GlobalAveragePooling1D()(steps), constant({{2.5f, 3.5f}}), "the mean is no integer");
+  expect_same(layers::Average()({steps, steps + 1}), floats(steps) + 0.5f, "nor is this");
+  EXPECT_EQ(layers::Average()({steps, steps}).dtype(), float64);
+  EXPECT_EQ(layers::GlobalMaxPooling1D()(steps).dtype(), int32);
+  EXPECT_EQ(layers::Flatten()(steps).dtype(), int32);
+  const Tensor masked = layers::Masking()(constant({{{1, 2}, {0, 0}}}));
+  EXPECT_EQ(masked.dtype(), int32);
+  expect_same(cast(mask_of(masked), int32), constant({{1, 0}}), "mask");
+  EXPECT_THROW(layers::Conv1D(2, 2)(steps), DTypeError);  // as in Keras
 }
 
 TEST(SpatialDropout, DropsWholeChannels) {

@@ -2,6 +2,8 @@
 //
 // They are called with a list, as a Nest, and their inputs have the same batch. Those that work element by element
 // broadcast; an input of lower rank gets axes of length 1 after its batch. A list of one gives that one.
+// Inputs of several dtypes are cast to the widest, in the order bool, uint8, int32, int64, floating, complex: int64 and
+// bool are valid beside float32.
 //
 // The result of an elementwise layer carries a mask if all inputs do: true where any of theirs is.
 #pragma once

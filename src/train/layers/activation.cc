@@ -61,7 +61,10 @@ struct LeakyReLUConfig : LeakyReLUOptions {
 class LeakyReLUBody final : public ConfiguredLayer<LeakyReLUBody, LeakyReLUConfig> {
  public:
   static constexpr char kName[] = "LeakyReLU", kText[] = "x where it is positive, a fraction of it elsewhere.";
-  explicit LeakyReLUBody(const LeakyReLUConfig& given) : ConfiguredLayer(given) { passes_masks(); }
+  explicit LeakyReLUBody(const LeakyReLUConfig& given) : ConfiguredLayer(given) {
+    passes_masks();
+    converts_integers();
+  }
 
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override { return leaky_relu(x, options.negative_slope); }

@@ -84,6 +84,7 @@ class BatchNormalizationBody final : public ConfiguredLayer<BatchNormalizationBo
 
 BatchNormalizationBody::BatchNormalizationBody(const BatchNormalizationConfig& given) : ConfiguredLayer(given) {
   passes_masks();
+  converts_integers();
   const RenormClipping& limits = given.renorm_clipping;
   CAPSTAN_CHECK(!limits.rmax || !limits.rmin || *limits.rmin <= *limits.rmax, ValueError,
                 "batch_normalization: rmin must not exceed rmax, but they are ", *limits.rmin, " and ", *limits.rmax);

@@ -31,7 +31,7 @@ class ConcatenateBody final : public ConfiguredLayer<ConcatenateBody, Concatenat
   Nest call(const Nest& inputs, const CallOptions&) override {
     CAPSTAN_CHECK(inputs.is_list() && inputs.size() > 0, ValueError, name(),
                   ": the input must be a list of tensors, not ", inputs.form(), help("write layer({a, b})"));
-    const Tensors x = inputs.tensors();
+    const Tensors x = detail::with_one_dtype(inputs.tensors());
     for (const Tensor& other : x) {
       const int axis = detail::positive_axis(name(), options.axis, other.shape());
       bool fits = other.rank() == x[0].rank();

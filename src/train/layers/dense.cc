@@ -21,7 +21,10 @@ struct DenseConfig : DenseOptions {
 class DenseBody final : public detail::KernelLayer<DenseBody, DenseConfig> {
  public:
   static constexpr char kName[] = "Dense", kText[] = "A matrix product with the last axis, a bias and an activation.";
-  explicit DenseBody(const DenseConfig& given) : KernelLayer(given) { passes_masks(); }
+  explicit DenseBody(const DenseConfig& given) : KernelLayer(given) {
+    passes_masks();
+    converts_integers();
+  }
 
  protected:
   void build(const Shape& input_shape) override;

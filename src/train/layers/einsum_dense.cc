@@ -91,6 +91,7 @@ class EinsumDenseBody final : public ConfiguredLayer<EinsumDenseBody, EinsumDens
  public:
   static constexpr char kName[] = "EinsumDense", kText[] = "A dense layer over the axes that an equation names.";
   explicit EinsumDenseBody(const EinsumDenseConfig& given) : ConfiguredLayer(given), equation_(parse(given.equation)) {
+    converts_integers();
     const std::size_t open = equation_.output.size() - (equation_.elided_first ? 0 : 1);
     CAPSTAN_CHECK(static_cast<std::size_t>(given.output_shape.rank()) == open, ValueError,
                   "einsum_dense: output_shape ", given.output_shape, " must have ", open,

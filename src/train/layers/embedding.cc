@@ -94,7 +94,8 @@ class MaskingBody final : public ConfiguredLayer<MaskingBody, MaskingConfig> {
 
  private:
   Tensor counts(const Tensor& x, bool keepdims) const {
-    return reduce_any(not_equal(x, options.mask_value), -1, {.keepdims = keepdims});
+    const Tensor numbers = is_floating(x.dtype()) ? x : cast(x, float64);
+    return reduce_any(not_equal(numbers, options.mask_value), -1, {.keepdims = keepdims});
   }
 };
 

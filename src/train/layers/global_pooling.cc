@@ -42,7 +42,9 @@ class GlobalBody final : public ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConf
   static constexpr const char* kText = IsMax ? "The largest element of each channel." : "The mean of each channel.";
   explicit GlobalBody(const GlobalConfig& given)
       : ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConfig>(given),
-        first_axis_(given.data_format == "channels_first" ? 2 : 1) {}
+        first_axis_(given.data_format == "channels_first" ? 2 : 1) {
+    if (!IsMax) this->converts_integers();
+  }
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& given) override {

@@ -31,6 +31,7 @@ class GroupNormalizationBody final : public ConfiguredLayer<GroupNormalizationBo
   explicit GroupNormalizationBody(const GroupNormalizationConfig& given) : ConfiguredLayer(given) {
     CAPSTAN_CHECK(given.groups != 0, ValueError, "group_normalization: groups must be positive or -1, not 0");
     passes_masks();
+    converts_integers();
   }
 
  protected:

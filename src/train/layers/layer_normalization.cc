@@ -68,6 +68,7 @@ class LayerNormalizationBody final : public ConfiguredLayer<LayerNormalizationBo
   explicit LayerNormalizationBody(const LayerNormalizationConfig& given) : ConfiguredLayer(given) {
     detail::check_axes("layer_normalization", given.axis);
     passes_masks();
+    converts_integers();
   }
 
  protected:

@@ -2,6 +2,8 @@
 #include "src/train/layers/merging.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -9,6 +11,23 @@
 #include "src/train/layers/classes.h"
 
 namespace capstan {
+
+namespace {
+
+// Keras's order: what comes later holds what comes before.
+constexpr DType kByWidth[] = {bool_, uint8, int32, int64, bfloat16, float32, float64, complex64, complex128};
+
+}  // namespace
+
+std::vector<Tensor> detail::with_one_dtype(std::vector<Tensor> tensors) {
+  const auto width = [](const Tensor& x) { return std::find(std::begin(kByWidth), std::end(kByWidth), x.dtype()); };
+  const auto widest = width(*std::max_element(tensors.begin(), tensors.end(),
+                                              [&](const Tensor& a, const Tensor& b) { return width(a) < width(b); }));
+  for (Tensor& x : tensors) {
+    if (x.dtype() != *widest) x = cast(x, *widest);
+  }
+  return tensors;
+}
 
 std::vector<Tensor> detail::merge_inputs(const std::string& layer, const Nest& inputs) {
   CAPSTAN_CHECK(inputs.is_list() && inputs.size() > 0, ValueError, layer, ": the input must be a list of tensors, not ",
@@ -22,7 +41,7 @@ std::vector<Tensor> detail::merge_inputs(const std::string& layer, const Nest& i
                   " and ", item.tensor().dim(0), arguments({{"first", first}, {"other", item.tensor()}}));
     tensors.push_back(item.tensor());
   }
-  return tensors;
+  return with_one_dtype(std::move(tensors));
 }
 
 std::vector<Tensor> detail::merge_masks(const std::string& layer, const Nest& mask, std::size_t count) {
@@ -115,7 +134,11 @@ struct SubtractBody final : Elementwise<SubtractBody> {
 struct AverageBody final : Elementwise<AverageBody> {
   static constexpr char kName[] = "Average", kText[] = "The mean of tensors.";
   using Elementwise::Elementwise;
-  static Tensor merge(const Tensors& x, const Tensors&) { return sum_of(x) / static_cast<double>(x.size()); }
+  static Tensor merge(const Tensors& x, const Tensors&) {
+    Tensor sum = sum_of(x);
+    if (is_integer(sum.dtype())) sum = cast(sum, sum.dtype() == uint8 ? float32 : float64);  // as Keras divides
+    return sum / static_cast<double>(x.size());
+  }
 };
 
 struct MultiplyBody final : Elementwise<MultiplyBody> {

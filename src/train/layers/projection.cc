@@ -26,6 +26,7 @@ class ProjectionBody final : public LayerBody {
         made_(std::move(made)),
         options_(options) {
     set_activity_regularizer(options.activity_regularizer);
+    converts_integers();
   }
 
  protected:

@@ -87,7 +87,9 @@ template <class Derived, class Config>
 class GatedCell : public ConfiguredLayer<Derived, Config, detail::RunnableCell> {
  public:
   explicit GatedCell(const Config& given)
-      : ConfiguredLayer<Derived, Config, detail::RunnableCell>(given), dropout_(*this, given.seed) {}
+      : ConfiguredLayer<Derived, Config, detail::RunnableCell>(given), dropout_(*this, given.seed) {
+    this->converts_integers();
+  }
 
   std::vector<Shape> state_shapes(const Shape&) const override {
     return std::vector<Shape>(Derived::kStates, Shape{this->options.units});

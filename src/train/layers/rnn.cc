@@ -69,6 +69,7 @@ class SimpleRNNBody final : public ConfiguredLayer<SimpleRNNBody, SimpleRNNConfi
   static constexpr char kName[] = "SimpleRNN", kText[] = "A simple recurrent network.";
   explicit SimpleRNNBody(const SimpleRNNConfig& o) : ConfiguredLayer(o) {
     set_up(SimpleRNNCell(o.units, cell_options_of<SimpleRNNCellOptions>(o, "simple_rnn_cell")), o);
+    converts_integers();
     // Keras takes it and has no loss for it, of this layer only.
     set_activity_regularizer({});
   }
@@ -94,6 +95,7 @@ class LSTMBody final : public ConfiguredLayer<LSTMBody, LSTMConfig, detail::Recu
     cell.recurrent_activation = o.recurrent_activation;
     cell.unit_forget_bias = o.unit_forget_bias;
     set_up(LSTMCell(o.units, cell), o);
+    converts_integers();
   }
 };
 
@@ -117,6 +119,7 @@ class GRUBody final : public ConfiguredLayer<GRUBody, GRUConfig, detail::Recurre
     cell.recurrent_activation = o.recurrent_activation;
     cell.reset_after = o.reset_after;
     set_up(GRUCell(o.units, cell), o);
+    converts_integers();
   }
 };
 
