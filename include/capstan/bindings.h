@@ -20,6 +20,8 @@ struct BindingHooks {
   std::string (*place)() = nullptr;
   /// Takes a warning, which otherwise goes to stderr. It must not throw.
   void (*warning)(std::string_view text) = nullptr;
+  /// Of an exception of the other language in flight: whether it stands for a ValueNeededError.
+  bool (*needs_value)() = nullptr;
 };
 
 /// Sets the hooks of the process. Call it before other threads use the library.

@@ -50,6 +50,13 @@ class CAPSTAN_EXPORT TraceError : public Error {
   using Error::Error;
 };
 
+/// Elements that a trace does not have are needed: by an op whose result has a shape that depends on values, as
+/// `boolean_mask`, or by a conversion to a number. What fails with it while it is traced can be run without a trace.
+class CAPSTAN_EXPORT ValueNeededError : public TraceError {
+ public:
+  using TraceError::TraceError;
+};
+
 /// A file or stream that cannot be read or written, or does not hold what it should.
 class CAPSTAN_EXPORT IoError : public Error {
  public:

@@ -37,6 +37,10 @@ CAPSTAN_EXPORT Tensor Input(const InputShape& shape, const InputOptions& options
 ///
 ///     (*open_shape(Input({28, 28, 1})))[0];  // -1
 CAPSTAN_EXPORT std::optional<Shape> open_shape(const Tensor& tensor);
+/// The name of the layer that gave a value of a functional model, of an input its own; empty for a tensor with data.
+///
+///     layer_name_of(Input({1}, {.name = "age"}));  // "age"
+CAPSTAN_EXPORT std::string layer_name_of(const Tensor& tensor);
 
 namespace layers {
 
@@ -58,7 +62,8 @@ struct CompileOptions {
   MetricChoice metrics = {};
   /// Those that sample weights count for.
   MetricChoice weighted_metrics = {};
-  /// Steps run op by op instead of as a traced function.
+  /// Steps run op by op instead of as a traced function. So does every step after one that needs values which a trace
+  /// does not have (ValueNeededError), and a warning says so.
   bool run_eagerly = false;
   /// Callbacks are told of every so many steps.
   std::int64_t steps_per_execution = 1;

@@ -204,7 +204,7 @@ def _dense_shape(self):
 
 
 Tensor.dense_shape = property(_dense_shape)
-Tensor.name = property(lambda self: "tensor")
+Tensor.name = property(lambda self: _core.layer_name_of(self) or "tensor")
 Tensor._shape_tuple = lambda self: tuple(self.shape)
 Variable.handle = property(lambda self: self)
 

@@ -417,15 +417,22 @@ def print_(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=Non
     _core.print(items, stream.write, sep, end)
 
 
+def _refuse_traces(function):
+    """A call back to Python cannot be part of a trace: the traced function runs without one."""
+    if _core.inside_function():
+        raise _core.UntraceableError(f"{function}: a trace cannot call back to Python each time that it runs")
+
+
 def numpy_function(func, inp, Tout, stateful=True, name=None):
-    """Calls a function of arrays; outside of traced functions only."""
+    """Calls a function of arrays. A traced function that calls it runs without a trace."""
+    _refuse_traces("numpy_function")
     return _results("numpy_function", func, [np.asarray(x) for x in inp], Tout)
 
 
 def py_function(func=None, inp=None, Tout=None, name=None):
-    """Calls a function of tensors that may read their values, outside of traced functions. Tapes see what it does."""
-    if _core.inside_function():
-        raise _core.TraceError("py_function: a traced function cannot call back to Python each time that it runs")
+    """Calls a function of tensors that may read their values. Tapes see what it does. A traced function that calls it runs
+    without a trace."""
+    _refuse_traces("py_function")
     return _results("py_function", func, [convert_to_tensor(x) for x in inp or ()], Tout)
 
 

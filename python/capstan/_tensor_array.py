@@ -121,8 +121,8 @@ class TensorArray:
             made._set(int(index), value)
         else:
             if self._dynamic and self.count() == 0:
-                raise ValueError("TensorArray: where the index is known at run time alone, as in a loop over a tensor, "
-                                 "an array cannot become longer; give the size that it will have")
+                raise _core.UntraceableError("TensorArray: where the index is known at run time alone, as in a loop over a "
+                                             "tensor, an array cannot become longer\n  help: give the size that it will have")
             if self._buffer is None:
                 made._element_shape = TensorShape(value.shape)
                 made._buffer = made.opened()
@@ -241,5 +241,5 @@ def _is_symbolic(value):
 def _number(function, name, value):
     value = _ops.known(value) if is_tensor(value) else value
     if _is_symbolic(value):
-        raise ValueError(f"{function}: {name} is not known while a function is traced")
+        raise _core.UntraceableError(f"{function}: {name} is not known while a function is traced")
     return int(value)

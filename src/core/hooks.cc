@@ -17,6 +17,16 @@ std::string place_of_caller() {
   return place.empty() ? place : "\n  at: " + place;
 }
 
+bool is_value_needed() {
+  try {
+    throw;
+  } catch (const ValueNeededError&) {
+    return true;
+  } catch (...) {
+    return installed_hooks.needs_value != nullptr && installed_hooks.needs_value();
+  }
+}
+
 void warn(std::string_view text) {
   if (installed_hooks.warning != nullptr) return installed_hooks.warning(text);
   std::fprintf(stderr, "capstan: warning: %.*s\n", static_cast<int>(text.size()), text.data());

@@ -20,6 +20,9 @@ inline void check_interrupt() {
 // A line of an error that says where the program of the user is, or nothing if nobody knows.
 CAPSTAN_EXPORT std::string place_of_caller();
 
+// Within a handler: whether the exception is a ValueNeededError, or what stands for one in the language around.
+CAPSTAN_EXPORT bool is_value_needed();
+
 // A warning: "capstan: warning: " and the text on stderr, unless a hook takes the text.
 CAPSTAN_EXPORT void warn(std::string_view text);
 

@@ -27,7 +27,7 @@ void detail::check_live_block(std::string_view what, const Block* block) {
 
 void detail::throw_symbolic(std::string_view what, const Block* block) {
   check_live_block(what, block);
-  throw TraceError(
+  throw ValueNeededError(
       join(what, ": ", describe(TensorRef(const_cast<Block*>(block))), " stands for a value of the traced function \"",
            trace_name(block), "\", which exists only when the function is called", place_of_caller(),
            help("return it from the function and read it there; choose by values with where() or cond()")));

@@ -22,7 +22,8 @@ template <class... Classes, class Change>
 
 template <class Change>
 [[noreturn]] void rethrow_changed_error(const Change& change) {
-  rethrow_changed<Error, ShapeError, DTypeError, IndexError, ValueError, GradientError, TraceError, IoError>(change);
+  rethrow_changed<Error, ShapeError, DTypeError, IndexError, ValueError, GradientError, TraceError, ValueNeededError,
+                  IoError>(change);
 }
 
 }  // namespace

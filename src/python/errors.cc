@@ -15,7 +15,7 @@ namespace capstan::python {
 
 namespace {
 
-enum Class { kBase, kInvalid, kShape, kDType, kIndex, kValue, kGradient, kTrace, kIo, kClasses };
+enum Class { kBase, kInvalid, kShape, kDType, kIndex, kValue, kGradient, kTrace, kUntraceable, kIo, kClasses };
 PyObject* classes[kClasses];
 
 // Phrases of help lines.
@@ -88,6 +88,19 @@ void interrupt() {
 
 std::string package_folder;  // whose files are not the user's
 
+// The file that a frame runs, if it is not of this package.
+const char* file_of_user(PyFrameObject* frame) {
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  const char* const file = PyUnicode_AsUTF8(code->co_filename);
+  Py_DECREF(code);  // the frame keeps it
+  return file != nullptr && !std::string_view(file).starts_with(package_folder) ? file : nullptr;
+}
+
+bool is_called_by_package() {
+  PyFrameObject* const frame = PyEval_GetFrame();
+  return frame != nullptr && file_of_user(frame) == nullptr;
+}
+
 // The innermost line of Python that is not of this package.
 std::string place() {
   if (PyGILState_Check() == 0) return "";
@@ -95,12 +108,9 @@ std::string place() {
   Py_XINCREF(frame);
   std::string text;
   while (frame != nullptr && text.empty()) {
-    PyCodeObject* const code = PyFrame_GetCode(frame);
-    const char* const file = PyUnicode_AsUTF8(code->co_filename);
-    if (file != nullptr && !std::string_view(file).starts_with(package_folder)) {
+    if (const char* const file = file_of_user(frame); file != nullptr) {
       text = std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
     }
-    Py_DECREF(code);
     PyFrameObject* const back = PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = back;
@@ -121,7 +131,33 @@ void warning(std::string_view text) {
   PyErr_Restore(type, value, traceback);
 }
 
+bool needs_value() {
+  const Locked lock;
+  try {
+    throw;
+  } catch (const nb::python_error& error) {
+    return error.matches(classes[kUntraceable]);
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
+
+void set_op_error() noexcept {
+  try {
+    throw;
+  } catch (const ValueNeededError& error) {
+    set(kUntraceable, error);
+  } catch (nb::python_error& error) {  // of the conversion of an attribute
+    const nb::object text = error.matches(classes[kTrace]) ? nb::str(error.value()) : nb::object();
+    text.is_valid() ? PyErr_SetObject(classes[kUntraceable], text.ptr()) : error.restore();
+  } catch (...) {
+    set_error();
+  }
+}
+
+bool is_untraceable_error() { return PyErr_ExceptionMatches(classes[kUntraceable]) != 0; }
 
 void set_error() noexcept {
   try {
@@ -145,6 +181,8 @@ void set_error() noexcept {
     set(kValue, error);
   } catch (const GradientError& error) {
     set(kGradient, error);
+  } catch (const ValueNeededError& error) {
+    set(is_called_by_package() ? kUntraceable : kTrace, error);
   } catch (const TraceError& error) {
     set(kTrace, error);
   } catch (const IoError& error) {
@@ -211,6 +249,7 @@ void add_errors(nb::module_& m) {
   classes[kValue] = make_class(m, "ValueError_", classes[kInvalid]);
   classes[kGradient] = make_class(m, "GradientError", classes[kBase], PyExc_ValueError);
   classes[kTrace] = make_class(m, "TraceError", classes[kBase], PyExc_TypeError);
+  classes[kUntraceable] = make_class(m, "UntraceableError", classes[kTrace]);
   classes[kIo] = make_class(m, "IoError", classes[kBase], PyExc_OSError);
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
@@ -223,7 +262,7 @@ void add_errors(nb::module_& m) {
 
 void add_hooks(nb::module_& m) {
   m.def("set_package_folder", [](std::string folder) { package_folder = std::move(folder); });
-  set_binding_hooks({.interrupt = interrupt, .place = place, .warning = warning});
+  set_binding_hooks({.interrupt = interrupt, .place = place, .warning = warning, .needs_value = needs_value});
 }
 
 }  // namespace capstan::python

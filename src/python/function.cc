@@ -25,6 +25,8 @@ struct PyFunction {
   PyObject* weak;
   std::shared_ptr<dynamic::Function> traced;
   std::vector<TensorSpec> specs;
+  std::string name;
+  bool is_untraceable;  // it has met what needs values while it is traced
 };
 
 PyTypeObject* function_type;
@@ -184,9 +186,7 @@ PyObject* put_tensors(const Result& result, std::vector<Tensor>& tensors) {
 
 // --- calls ---
 
-PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
-  PyFunction& o = of(self);
-  if (dynamic::functions_run_eagerly()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
+PyObject* call_traced(PyFunction& o, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
   const Py_ssize_t n = PyVectorcall_NARGS(flagged);
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   CAPSTAN_PYTHON_TRY
@@ -225,6 +225,27 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
+// From now on the function runs without a trace; false, with an exception set, if the warning is one.
+bool give_up_traces(PyFunction& o) {
+  CAPSTAN_PYTHON_TRY
+  const nb::python_error error;  // takes what is set
+  o.is_untraceable = true;
+  const auto text = nb::cast<std::string>(nb::str(error.value()));
+  const std::string warning = o.name + " runs without a trace, op by op: " + text.substr(0, text.find('\n'));
+  return PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0;
+  CAPSTAN_PYTHON_CATCH(false)
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
+  PyFunction& o = of(self);
+  if (!o.is_untraceable && !dynamic::functions_run_eagerly()) {
+    PyObject* const result = call_traced(o, args, flagged, keywords);
+    // A function around this one, which is being traced, has to do without its trace as well.
+    if (result != nullptr || !is_untraceable_error() || inside_function() || !give_up_traces(o)) return result;
+  }
+  return PyObject_Vectorcall(o.function, args, flagged, keywords);
+}
+
 // --- the type ---
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -251,6 +272,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   if (o == nullptr) return nullptr;
   o->call = call;
   o->function = Py_NewRef(function);
+  new (&o->name) std::string(name);
   new (&o->specs) std::vector<TensorSpec>(options.input_signature);
   new (&o->traced) std::shared_ptr<dynamic::Function>(std::make_shared<dynamic::Function>(options));
   return reinterpret_cast<PyObject*>(o);
@@ -274,6 +296,7 @@ void deallocate(PyObject* self) {
   if (o.weak != nullptr) PyObject_ClearWeakRefs(self);
   o.traced.~shared_ptr();
   o.specs.~vector();
+  o.name.~basic_string();
   clear(self);
   PyTypeObject* const type = Py_TYPE(self);
   type->tp_free(self);

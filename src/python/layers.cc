@@ -398,6 +398,7 @@ void add_layers(nb::module_& m) {
   m.def(
       "is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); },
       nb::arg().none());
+  m.def("layer_name_of", [](nb::handle x) { return layer_name_of(to_tensor(x.ptr())); });
   m.def("adapt", [](const LayerHandle& h, nb::handle data) {
     const Tensor x = to_tensor(data.ptr());
     if (h.layer.type_name() == "Normalization") return layers::Normalization::of(h.layer).adapt(x);

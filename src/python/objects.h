@@ -105,8 +105,16 @@ void add_operator_slots(std::vector<PyType_Slot>& slots);
 
 // --- Errors (errors.cc) ---
 
-/// Sets the Python exception for the C++ exception in flight.
+/// Sets the Python exception for the C++ exception in flight. Where a function of the package needs values that a trace
+/// does not have, it is an UntraceableError, and the traced function runs without a trace; where a program reads them,
+/// as in `if tensor`, a TraceError.
 void set_error() noexcept;
+
+/// As set_error(), for ops, which are functions of the package whoever calls them.
+void set_op_error() noexcept;
+
+/// Whether the exception of Python that is set is an UntraceableError.
+bool is_untraceable_error();
 /// A new reference, or the error that is set.
 inline nb::object steal(PyObject* o) {
   if (o == nullptr) throw nb::python_error();
@@ -204,6 +212,12 @@ PyCFunction fast(F f) {
   catch (...) {                      \
     ::capstan::python::set_error();  \
     return result;                   \
+  }
+#define CAPSTAN_PYTHON_CATCH_OF_OP(result) \
+  }                                        \
+  catch (...) {                            \
+    ::capstan::python::set_op_error();     \
+    return result;                         \
   }
 
 namespace nanobind::detail {

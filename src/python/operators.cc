@@ -211,6 +211,7 @@ nb::object known_number(PyObject* o) {
 std::int64_t position(PyObject* o) {
   if (is_tensor(o) && is_symbolic(tensor_of(o))) {
     if (const nb::object number = known_number(o); number.is_valid()) return position(number.ptr());
+    return tensor_of(o).item<std::int64_t>();  // the error of what needs values
   }
   if (PyFloat_Check(o)) throw nb::type_error("an index is an integer, a slice, None or ..., not a float");
   const nb::object index = steal(PyNumber_Index(o));
@@ -294,7 +295,7 @@ PyObject* subscript(PyObject* x, PyObject* key) {
   }
   if (is_tensor(x)) return told(x, key, wrap(getitem(tensor_of(x), items)));
   return wrap(getitem(variable_of(x), items));
-  CAPSTAN_PYTHON_CATCH(nullptr)
+  CAPSTAN_PYTHON_CATCH_OF_OP(nullptr)
 }
 
 // For iteration, which ends with an IndexError.

@@ -172,7 +172,7 @@ PyObject* call_on_tensors(const Binding& binding, PyObject* const* given) {
   CAPSTAN_PYTHON_TRY
   if (binding.has_choices) check_choices(binding, given);
   return binding.is_variadic ? call_variadic(binding, given) : call_fixed(binding, given);
-  CAPSTAN_PYTHON_CATCH(nullptr)
+  CAPSTAN_PYTHON_CATCH_OF_OP(nullptr)
 }
 
 // The library has no texts, so no op of it takes one.

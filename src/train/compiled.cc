@@ -141,6 +141,7 @@ std::vector<std::pair<std::string, Metric>> ModelPart::Compiled::named_metrics()
 
 void ModelPart::Compiled::forget_traces() {
   outputs.clear();
+  runs_eagerly = options.run_eagerly;
   train.reset();
   test.reset();
   predict.reset();

@@ -42,6 +42,7 @@ struct ModelPart::Compiled {
 
   std::optional<Function<Step>> train, test;
   std::optional<Function<Predict>> predict;
+  bool runs_eagerly = false;  // options.run_eagerly, or a step needs values which a trace does not have
 
   // What follows from the layers as they were.
   void forget_traces();

@@ -59,6 +59,11 @@ std::optional<Shape> open_shape(const Tensor& tensor) {
   return value != nullptr ? std::optional(value->shape) : std::nullopt;
 }
 
+std::string layer_name_of(const Tensor& tensor) {
+  const SymbolicValue* const value = detail::symbolic_value(tensor);
+  return value != nullptr ? value->call->layer.name() : "";
+}
+
 bool detail::has_symbolic(const Tensor& x, const CallOptions& options) {
   return symbolic_value(x) != nullptr || is_symbolic_call(options.initial_state) || is_symbolic_call(options.mask) ||
          symbolic_value(options.attention_mask) != nullptr;

@@ -44,42 +44,42 @@ void Trainer::prepare(const Model& model, const Batch& batch, bool trains) {
 
 namespace {
 
-using Step = std::function<StepLogs(const Batch&)>;
-
-StepLogs run_step(std::optional<Function<Step>>& traced, const char* name, bool eagerly, const Step& step,
-                  const Batch& batch) {
-  if (eagerly) return step(batch);
-  if (!traced) traced.emplace(step, FunctionOptions{.name = name, .input_signature = {}, .reduce_retracing = true});
-  return (*traced)(batch);
+// Runs a step as a traced function, or op by op.
+template <class Step, class Given>
+auto run_step(Compiled& compiled, std::optional<Function<std::function<Step>>> Compiled::*traced, const char* name,
+              const std::function<Step>& step, const Given& given) {
+  if (compiled.runs_eagerly) return step(given);
+  auto& function = compiled.*traced;
+  if (!function) function.emplace(step, FunctionOptions{.name = name, .input_signature = {}, .reduce_retracing = true});
+  try {
+    return (*function)(given);
+  } catch (...) {
+    // A trace that fails has changed nothing.
+    if (context.tracer != nullptr || !is_value_needed()) throw;
+  }
+  warn(std::string(name) + " needs values that a trace does not have, so the steps of the model run op by op");
+  compiled.runs_eagerly = true;
+  return step(given);
 }
 
 }  // namespace
 
 StepLogs Trainer::train_step(const Model& model, const Batch& batch) {
   ModelPart* const its = &part(model);
-  Compiled& compiled = state(model);
-  return run_step(
-      compiled.train, "train_step", compiled.options.run_eagerly,
-      [its](const Batch& data) { return its->train_step(data); }, batch);
+  return run_step(state(model), &Compiled::train, "train_step",
+                  Compiled::Step([its](const Batch& data) { return its->train_step(data); }), batch);
 }
 
 StepLogs Trainer::test_step(const Model& model, const Batch& batch) {
   ModelPart* const its = &part(model);
-  Compiled& compiled = state(model);
-  return run_step(
-      compiled.test, "test_step", compiled.options.run_eagerly,
-      [its](const Batch& data) { return its->test_step(data); }, batch);
+  return run_step(state(model), &Compiled::test, "test_step",
+                  Compiled::Step([its](const Batch& data) { return its->test_step(data); }), batch);
 }
 
 Nest Trainer::predict_step(const Model& model, const Nest& x) {
   ModelPart* const its = &part(model);
-  Compiled& compiled = state(model);
-  if (compiled.options.run_eagerly) return its->predict_step(x);
-  if (!compiled.predict) {
-    compiled.predict.emplace(Compiled::Predict([its](const Nest& data) { return its->predict_step(data); }),
-                             FunctionOptions{.name = "predict_step", .input_signature = {}, .reduce_retracing = true});
-  }
-  return (*compiled.predict)(x);
+  return run_step(state(model), &Compiled::predict, "predict_step",
+                  Compiled::Predict([its](const Nest& data) { return its->predict_step(data); }), x);
 }
 
 // --- Loops ---

@@ -1,6 +1,7 @@
 """Traced functions: what a trace is made for, and what they take and give."""
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -248,8 +249,8 @@ def test_functions_that_call_python():
     assert tf.py_function(lambda: None, [], []) == []
     with pytest.raises(ValueError, match="gave 2 results for 1 dtypes"):
         tf.numpy_function(lambda: (1, 2), [], [tf.int32])
-    with pytest.raises(tf.TraceError, match="cannot call back"):
-        tf.function(lambda v: tf.py_function(lambda w: w, [v], tf.float32))(x)
+    with pytest.warns(UserWarning, match="runs without a trace, op by op: py_function: .* call back"):
+        assert tf.function(lambda v: tf.py_function(lambda w: w + 1, [v], tf.float32))(x).numpy() == 4
 
 
 def test_indices_that_only_a_run_knows():
@@ -282,5 +283,109 @@ def test_indices_that_only_a_run_knows():
     assert float(diagonal(x, tf.constant(3))) == 15.0
     with pytest.raises(IndexError, match="index 3"):
         tf.function(lambda x, i: x[i])(x, tf.constant(3))
-    with pytest.raises(tf.TraceError):
-        tf.function(lambda x, i: x[i:])(x, tf.constant(1))
+
+
+NEED_VALUES = {
+    "boolean_mask": lambda x, n, i: tf.boolean_mask(x, x > 0), "mask": lambda x, n, i: x[x > 0],
+    "where": lambda x, n, i: tf.where(x > 0), "unique": lambda x, n, i: tf.unique(i)[0], "slice": lambda x, n, i: x[:n],
+    "slice of n": lambda x, n, i: x[n:n + 2], "tf.slice": lambda x, n, i: tf.slice(x, [n], [2]),
+    "strided_slice": lambda x, n, i: tf.strided_slice(x, [0], [n]), "range": lambda x, n, i: tf.range(n),
+    "zeros": lambda x, n, i: tf.zeros([n, 2]), "ones": lambda x, n, i: tf.ones(n), "fill": lambda x, n, i: tf.fill([n], 3.0),
+    "eye": lambda x, n, i: tf.eye(n), "reshape": lambda x, n, i: tf.reshape(x[:4], [n, -1]),
+    "tile": lambda x, n, i: tf.tile(x, [n]), "repeat": lambda x, n, i: tf.repeat(x[:3], i), "pad": lambda x, n, i: tf.pad(x, [[n, 0]]),
+    "one_hot": lambda x, n, i: tf.one_hot(i, n + 1), "sequence_mask": lambda x, n, i: tf.sequence_mask(i),
+    "linspace": lambda x, n, i: tf.linspace(0.0, 1.0, n), "top_k": lambda x, n, i: tf.math.top_k(x, n)[0],
+    "partition": lambda x, n, i: tf.dynamic_partition(x, tf.cast(x > 0, tf.int32), 2)[1],
+    "numpy_function": lambda x, n, i: tf.numpy_function(np.cumsum, [x], tf.float32),
+    "concat": lambda x, n, i: tf.concat([x, x], n - 2), "ragged": lambda x, n, i: tf.RaggedTensor.from_row_lengths(x[:4], i).to_tensor(),
+    "texts": lambda x, n, i: tf.strings.length(tf.strings.as_string(n)), "map_fn": lambda x, n, i: tf.map_fn(lambda v: v * 2, x[:n]),
+    "axis": lambda x, n, i: tf.reduce_sum(tf.reshape(x[:4], [2, 2]), axis=n - 1),
+}
+
+
+@pytest.mark.parametrize("name", NEED_VALUES)
+def test_what_needs_values_runs_without_a_trace(name):
+    f, x, n, i = NEED_VALUES[name], tf.constant([1.0, -2.0, 3.0, 4.0, 0.0]), tf.constant(2), tf.constant([0, 2, 2])
+    traced = tf.function(f)
+    with pytest.warns(UserWarning, match="<lambda> runs without a trace, op by op: .*"):
+        first = traced(x, n, i)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is said once
+        for got in (first, traced(x, n, i)):
+            np.testing.assert_array_equal(got, f(x, n, i))
+        np.testing.assert_array_equal(traced(x + 1, n, i), f(x + 1, n, i))
+
+
+def test_functions_around_one_without_a_trace_have_none():
+    inner = tf.function(lambda x: tf.boolean_mask(x, x > 0))
+    count = []
+
+    @tf.function
+    def outer(x):
+        count.append(1)
+        return tf.reduce_sum(inner(x) ** 2)
+    x = tf.Variable([1.0, -2.0, 3.0])
+    with pytest.warns(UserWarning) as said:
+        assert outer(x).numpy() == 10
+    assert [str(w.message).split(" ")[0] for w in said] == ["outer", "<lambda>"]
+    with tf.GradientTape() as tape:
+        y = outer(x)
+    np.testing.assert_array_equal(tape.gradient(y, x), [2, 0, 6])
+    assert len(count) == 3  # once for the trace that was given up, and at every run
+    many = tf.function(lambda x, n: tf.while_loop(lambda k, s: k < n, lambda k, s: (k + 1, s + tf.reduce_sum(x[:k])),
+                                                  [tf.constant(0), tf.constant(0.0)])[1])
+    with pytest.warns(UserWarning):
+        assert many(x, tf.constant(3)).numpy() == 0 + 1 - 1
+
+
+def test_steps_of_fit_that_need_values():
+    class Labelled(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(1, kernel_initializer="ones")
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.boolean_mask((self(x, training=True) - y) ** 2, y >= 0))
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+            return {"loss": loss}
+
+    def chosen(y_true, y_pred):
+        return tf.reduce_mean((tf.gather(y_true - y_pred, tf.where(y_true[:, 0] >= 0)[:, 0])) ** 2)
+
+    x, y = np.arange(8, dtype="float32").reshape(4, 2) / 8, np.array([[1], [-1], [2], [0]], "float32")
+    losses = []
+    for eagerly in (False, True):
+        for model, loss in ((Labelled(), None), (tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones")]), chosen)):
+            model.compile(tf.keras.optimizers.SGD(0.1), loss, run_eagerly=eagerly)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                losses.append(model.fit(x, y, epochs=3, batch_size=2, shuffle=False, verbose=0).history["loss"])
+                if loss is not None:
+                    model.evaluate(x, y, verbose=0)
+            assert [str(w.message) for w in said] == ([] if eagerly else [
+                "capstan: train_step needs values that a trace does not have, so the steps of the model run op by op"])
+    assert losses[:2] == losses[2:]
+
+
+def test_values_that_a_program_reads_are_still_an_error():
+    x = tf.constant([1.0, 2.0])
+    for read in (lambda x: x.numpy(), lambda x: float(x[0]), lambda x: np.sum(x), lambda x: [v for v in x.numpy()]):
+        with pytest.raises(tf.TraceError, match="exists only when the function is called"):
+            tf.function(read, autograph=False)(x)
+
+    def leaked():
+        kept = []
+        tf.function(lambda v: kept.append(v) or v)(x)
+        return kept[0]
+    with pytest.raises(tf.TraceError, match="trace has ended"):
+        tf.function(lambda v: tf.boolean_mask(v, leaked() > 0))(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="runs without a trace"):
+            tf.function(lambda v: tf.boolean_mask(v, v > 0))(x)

@@ -141,7 +141,7 @@ def check(case):
 
 
 # Ops whose results have shapes that depend on values, or that check values, which a trace does not have.
-NOT_IN_FUNCTIONS = {"boolean_mask", "where_indices", "range_of", "unique", "math.bincount", "sequence_mask",
+WITHOUT_TRACE = {"boolean_mask", "where_indices", "range_of", "unique", "math.bincount", "sequence_mask",
                     "dynamic_partition", "dynamic_stitch", "image.crop_and_resize",
                     *(f"math.segment_{kind}" for kind in ("sum", "mean", "prod", "max", "min"))}
 
@@ -157,8 +157,8 @@ def test_golden_values(family, how):
             continue
         count += 1
         try:
-            if how == "function" and case["op"] in NOT_IN_FUNCTIONS and "maxlen" not in case["attrs"]:
-                with pytest.raises(tf.TraceError, match="exists only when the function is called"):
+            if how == "function" and case["op"] in WITHOUT_TRACE and "maxlen" not in case["attrs"]:
+                with pytest.warns(UserWarning, match="runs without a trace"):
                     check_in_function(case)
                 continue
             (check if how == "eager" else check_in_function)(case)

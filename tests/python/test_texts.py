@@ -112,7 +112,6 @@ def test_functions_of_texts(make, expected):
     (lambda: tf.gather(c(["a"]), [1]), "index"),
     (lambda: bool(c("a")), "truth"),
     (lambda: tf.keras.Sequential([tf.keras.layers.Dense(1)])(c(["a"])), "in front of a model"),
-    (lambda: tf.keras.Input((1,), dtype="string"), "outside of programs and models"),
     (lambda: tf.Variable("a"), "texts? ha|text is no tensor"),
     (lambda: tf.io.read_file("no such file"), "no such file"),
     (lambda: tf.io.decode_image("no image"), "no PNG or JPEG"),

@@ -210,6 +210,42 @@ TEST(Model, TrainsOnDataThatItsCallDoesNotTake) {
   EXPECT_THROW(model.fit(x, x, {.verbose = 0}), ShapeError);
 }
 
+// The mean error of the examples that are labelled.
+class Labelled : public ModelBody {
+ public:
+  Tensor call(const Tensor& x, const CallOptions&) override { return dense(x); }
+  StepLogs train_step(const Batch& batch) override {
+    ++steps;
+    GradientTape tape;
+    const Tensor y = batch.y.tensor();
+    const Tensor error = square(self()(batch.x.tensor()) - y);
+    const Tensor loss = reduce_mean(boolean_mask(error, greater_equal(y, 0)));
+    const auto& weights = self().trainable_variables();
+    optimizer().apply_gradients(tape.gradient(loss, weights), weights);
+    return {{"loss", loss}};
+  }
+
+  layers::Dense dense{1};
+  int steps = 0;
+};
+
+TEST(Model, WhoseStepNeedsValuesRunsOpByOp) {
+  const Tensor x = random::normal({6, 2}, 0, 1, float32, 1);
+  const Tensor y = constant({{1.0f}, {-1.0f}, {2.0f}, {-1.0f}, {0.5f}, {1.0f}});
+  const auto trained = [&](bool run_eagerly) {
+    set_seed(5);
+    const ModelOf<Labelled> model;
+    model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.1}), .run_eagerly = run_eagerly});
+    ::testing::internal::CaptureStderr();
+    const History history = model.fit(x, y, {.batch_size = 2, .epochs = 3, .verbose = 0, .shuffle = false});
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("train_step needs values") != said.npos, !run_eagerly) << said;
+    EXPECT_EQ(model->steps, run_eagerly ? 9 : 10);  // and the trace that was given up
+    return history["loss"];
+  };
+  EXPECT_EQ(trained(false), trained(true));
+}
+
 TEST(Model, OfSeveralOutputsIsTrainedByWhatItsLayersAdd) {
   class Penalty : public LayerBody {
     void build(const Shape&) override { weight_ = add_weight({.initializer = "ones"}); }

@@ -8,10 +8,12 @@ import numpy as np
 from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
-from .._dtypes import as_dtype
+from .._dtypes import as_dtype, string
+from .._texts import TextTensor, texts_or_tensor
 from ._config import DTypePolicy
 from . import _saving, _tables
 from ._tables import Configured, Lent, snake_case
+from ._text_inputs import SymbolicText
 
 _counts = {}
 _wrapped = {}  # Python objects of library layers by the address of their body; weak
@@ -36,6 +38,7 @@ class Layer:
     """
     _is_model = False
     _is_own_class = True
+    _takes_texts = False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -126,7 +129,7 @@ class Layer:
     def __call__(self, inputs=_NOT_GIVEN, *args, training=None, mask=None, **kwargs):
         if inputs is _NOT_GIVEN:
             inputs = self._named_inputs(kwargs)
-        if args or kwargs:
+        if args or kwargs or self._is_own_class and isinstance(inputs, TextTensor):
             return self._call_with(inputs, args, kwargs, training, mask)
         return self._handle.call(inputs, training, mask)
 
@@ -143,12 +146,12 @@ class Layer:
         if any(_core.is_in_graph(leaf) for leaf in nest.flatten(given)):
             return self._call_in_graph(given, tuple(kwargs), training)
         if not self._handle.built:
-            self._handle.build([x.shape for x in map(convert_to_tensor, nest.flatten(inputs))])
+            self._handle.build([x.shape for x in map(texts_or_tensor, nest.flatten(inputs))])
         if training is not None and "training" in self._takes:
             kwargs["training"] = training
         if mask is not None and "mask" in self._takes:
             kwargs["mask"] = mask
-        return type(self).call(self, nest.map_structure(convert_to_tensor, inputs), *args, **kwargs)
+        return type(self).call(self, nest.map_structure(texts_or_tensor, inputs), *args, **kwargs)
 
     def _call_in_graph(self, given, names, training):
         """A call in a functional model: the library sees one structure, and `call` gets its parts."""
@@ -501,6 +504,8 @@ def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, ragge
            optional=(bool(optional), False))
     if batch_shape is not None:
         batch_size, *shape = batch_shape
+    if dtype is not None and as_dtype(dtype) == string:
+        return SymbolicText(tuple(shape), batch_size, name or automatic_name("keras_tensor"))
     return _core.make_input(tuple(shape), batch_size, dtype, name or "")
 
 

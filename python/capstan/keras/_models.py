@@ -9,7 +9,8 @@ from .._core import Tensor, Variable
 from ..data import Dataset
 from . import _objects, _saving
 from ._callbacks import CallbackList, History
-from ._layers import Input, InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
+from ._layers import _NOT_GIVEN, Input, InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
+from ._text_inputs import Front, FrontBatches, SequentialFront, SymbolicText
 
 
 def _write(text):
@@ -81,7 +82,7 @@ class Model(Layer):
             validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
             steps_per_epoch=None, validation_steps=None, validation_batch_size=None, validation_freq=1):
         """Trains for some epochs; gives a History."""
-        options = _data(x, y, sample_weight, batch_size)
+        options = _data(self._numbers(x), y, sample_weight, batch_size)
         history = History()
         history.set_model(self)
         self._prepare()
@@ -95,12 +96,27 @@ class Model(Layer):
             options["class_weight"] = _class_weight(class_weight)
         if validation_data is not None:
             batches = _is_batches(validation_data)
+            if not batches:
+                validation_data = (self._numbers(validation_data[0]), *validation_data[1:])
             options.update(validation_is_batches=batches,
                            validation_size=_length(validation_data) if batches else 0,
-                           validation_data=validation_data if batches else tuple(validation_data))
+                           validation_data=self._numbers(validation_data) if batches else validation_data)
         history.epoch, history.history = _core.fit(self._ensure_handle(), options)
         self.history = history
         return history
+
+    def _numbers(self, x):
+        """What the library's model takes: inputs or batches whose texts have become numbers."""
+        front = self.__dict__.get("_front")
+        if front is None or x is None:
+            return x
+        return FrontBatches(front, x) if _is_batches(x) else front(x)
+
+    def _parts(self, data):
+        """Inputs, labels and weights of a batch."""
+        parts = data if isinstance(data, (tuple, list)) else (data,)
+        x, *others = (*parts, None, None)[:3]
+        return [_structure(part) for part in (self._numbers(x), *others)]
 
     def _prepare(self):
         """A model whose steps use its parts one by one needs no `call`; the library calls it once to make weights."""
@@ -111,7 +127,7 @@ class Model(Layer):
     def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
                  return_dict=False):
         """The loss and the metrics: a number, a list of them, or a dict."""
-        options = _data(x, y, sample_weight, batch_size)
+        options = _data(self._numbers(x), y, sample_weight, batch_size)
         options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
                        print=_write)
         self._prepare()
@@ -123,37 +139,37 @@ class Model(Layer):
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The results as arrays, computed in batches."""
-        options = _data(x, None, None, batch_size)
+        options = _data(self._numbers(x), None, None, batch_size)
         options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
                        print=_write)
         return nest.map_structure(lambda t: t.numpy(), _core.predict(self._ensure_handle(), options))
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
         """One step on one batch."""
-        logs = _core.train_on_batch(self._handle, _structure(x), _structure(y), _structure(sample_weight),
+        logs = _core.train_on_batch(self._handle, _structure(self._numbers(x)), _structure(y), _structure(sample_weight),
                                     _class_weight(class_weight or {}))
         return logs if return_dict else _logs_as_list(logs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         """The loss and the metrics of one batch."""
-        logs = _core.test_on_batch(self._handle, _structure(x), _structure(y), _structure(sample_weight))
+        logs = _core.test_on_batch(self._handle, _structure(self._numbers(x)), _structure(y), _structure(sample_weight))
         return logs if return_dict else _logs_as_list(logs)
 
     def predict_on_batch(self, x):
         """The result for one batch."""
-        return nest.map_structure(lambda t: t.numpy(), self(_structure(x), training=False))
+        return nest.map_structure(lambda t: t.numpy(), self._ensure_handle().call(_structure(self._numbers(x)), False, None))
 
     def train_step(self, data):
         """One step of fit(); a class of one's own may override it."""
-        return _core.model_train_step(self._ensure_handle(), *_parts(data))
+        return _core.model_train_step(self._ensure_handle(), *self._parts(data))
 
     def test_step(self, data):
         """One step of evaluate(); a class of one's own may override it."""
-        return _core.model_test_step(self._ensure_handle(), *_parts(data))
+        return _core.model_test_step(self._ensure_handle(), *self._parts(data))
 
     def predict_step(self, data):
         """One step of predict(); a class of one's own may override it."""
-        return self(_parts(data)[0], training=False)
+        return self._ensure_handle().call(self._parts(data)[0], False, None)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The losses of compile() with their weights, and what the layers add; a class of one's own may override it."""
@@ -262,8 +278,9 @@ class Model(Layer):
 
 
 class LibraryModel(Model):
-    """A model that is wholly the library's."""
+    """A model that is wholly the library's, but for layers of texts, which come first."""
     _is_own_class = False
+    _takes_texts = property(lambda self: "_front" in self.__dict__)
 
     def __new__(cls, *args, **kwargs):
         return object.__new__(cls)
@@ -271,6 +288,9 @@ class LibraryModel(Model):
     @staticmethod
     def _functional(inputs, outputs, name=None, trainable=True):
         model = object.__new__(LibraryModel)
+        if any(isinstance(one, SymbolicText) for one in nest.flatten(inputs)):
+            object.__setattr__(model, "_front", Front(inputs))
+            inputs = model._front.numbers
         object.__setattr__(model, "_handle", _core.make_functional(inputs, outputs, name or ""))
         if not trainable:
             model.trainable = False
@@ -286,16 +306,36 @@ class LibraryModel(Model):
     def _track(self, value):
         """Attributes of such a model are no parts of it."""
 
+    def __call__(self, inputs=_NOT_GIVEN, *args, **kwargs):
+        if (front := self.__dict__.get("_front")) is not None and inputs is not _NOT_GIVEN:
+            inputs = front(inputs)
+        return Layer.__call__(self, inputs, *args, **kwargs)
+
+    def _refuse_texts(self):
+        if "_front" in self.__dict__:
+            raise ValueError(f"{self.name}: files and configurations of models have no texts as inputs\n  help: save the "
+                             "model of the numbers that the layers of texts give, and their vocabularies")
+
+    def save(self, filepath, overwrite=True, zipped=None, include_optimizer=True):
+        self._refuse_texts()
+        Model.save(self, filepath, overwrite, zipped, include_optimizer)
+
+    def to_json(self):
+        self._refuse_texts()
+        return Model.to_json(self)
+
     def build(self, input_shape=None):
         if input_shape is not None:
             self._handle.build([list(input_shape)])
 
     def get_config(self):
+        self._refuse_texts()
         return self._handle.get_config()
 
     @property
     def layers(self):
-        return self._inner(Layer.layers.fget(self))
+        front = self.__dict__.get("_front")
+        return (front.layers if front is not None else []) + self._inner(Layer.layers.fget(self))
 
     @property
     def inputs(self):
@@ -307,7 +347,8 @@ class LibraryModel(Model):
 
     @property
     def input(self):
-        return _core.model_inputs(self._handle)
+        front = self.__dict__.get("_front")
+        return _core.model_inputs(self._handle) if front is None else front.inputs
 
     @property
     def output(self):
@@ -334,8 +375,9 @@ class Sequential(LibraryModel):
         handles = []
         if first and not isinstance(first[0], InputLayer) and getattr(first[0], "_input_shape", None) is not None:
             handles.append(_core.make_input_layer(first[0]._input_shape))
-        for layer in first:
-            handles.append(_layer_handle(layer))
+        for place, layer in enumerate(first):
+            if (handle := self._handle_at(place, layer)) is not None:
+                handles.append(handle)
         object.__setattr__(self, "_kept", first)
         object.__setattr__(self, "_handle",
                            _core.make_sequential(handles, name or automatic_name("sequential")))
@@ -343,6 +385,18 @@ class Sequential(LibraryModel):
         if not trainable:
             self.trainable = False
         self._know_shapes()
+
+    def _handle_at(self, place, layer):
+        """The library's layer of one in the list, None for texts and what makes numbers of them, which come first."""
+        front = self.__dict__.get("_front")
+        if place == 0 and isinstance(layer, SymbolicText):
+            object.__setattr__(self, "_front", SequentialFront(layer, None))
+            return None
+        if front is None and place == 0 and getattr(layer, "_takes_texts", False) or front is not None and front.first is None:
+            inputs = vars(layer).get("_front", front)
+            object.__setattr__(self, "_front", SequentialFront(None if inputs is None else inputs.inputs, layer))
+            return layer._ensure_handle() if isinstance(layer, Model) else None
+        return _layer_handle(layer)
 
     def _know_shapes(self):
         """Layers get their weights where the shape of the input is known; the model itself stays open for more."""
@@ -355,11 +409,14 @@ class Sequential(LibraryModel):
         """What stands for an input of the shape that the first layer was given, and what the model makes of it."""
         layers = self.layers
         inputs, outputs, done = self.__dict__.get("_chain") or (None, None, 0)
-        if inputs is None:
+        front = self.__dict__.get("_front")
+        if inputs is None and front is not None and front.inputs is not None:
+            inputs = outputs = front.inputs
+        elif inputs is None:
             first = next(iter(self.__dict__.get("_kept") or layers), None)
             if isinstance(first, Tensor):
                 shape = first.shape[1:]
-            elif isinstance(first, Model):
+            elif isinstance(first, Model) and front is None:
                 shape = first.input_shape[1:]
             else:
                 shape = getattr(first, "_input_shape", None)
@@ -393,15 +450,18 @@ class Sequential(LibraryModel):
         shape = getattr(layer, "_input_shape", None)
         if kept == [] and shape is not None and not isinstance(layer, InputLayer):
             _core.add_to_sequential(self._handle, _core.make_input_layer(shape))
-        _core.add_to_sequential(self._handle, _layer_handle(layer))
+        if (handle := self._handle_at(len(self.layers if kept is None else kept), layer)) is not None:
+            _core.add_to_sequential(self._handle, handle)
         if kept is not None:
             kept.append(layer)
         self._know_shapes()
 
     def pop(self, rebuild=True):
         """Takes the last layer off and gives it back."""
-        last = _core.pop_of_sequential(self._handle)
         kept = self.__dict__.get("_kept")
+        if kept and (front := self.__dict__.get("_front")) is not None and kept[-1] in (front.inputs, front.first):
+            raise ValueError(f"{self.name}: what makes numbers of texts stays in the model")
+        last = _core.pop_of_sequential(self._handle)
         layer = wrap_layer(last) if kept is None else kept.pop()
         object.__setattr__(self, "_chain", None)
         self._know_shapes()
@@ -474,12 +534,6 @@ def _data(x, y, sample_weight, batch_size):
     if batch_size is not None:
         options["batch_size"] = int(batch_size)
     return options
-
-
-def _parts(data):
-    """Inputs, labels and weights of a batch."""
-    parts = data if isinstance(data, (tuple, list)) else (data,)
-    return [_structure(part) for part in (*parts, None, None)[:3]]
 
 
 def _class_weight(weights):

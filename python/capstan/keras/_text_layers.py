@@ -6,6 +6,7 @@ from .. import _core, _texts
 from .._convert import convert_to_tensor
 from ..ragged import RaggedTensor
 from ._layers import LibraryLayer
+from ._text_inputs import SymbolicText, numbers_of
 
 
 def _parts(value, name):
@@ -73,6 +74,8 @@ class VocabularyLayer(LibraryLayer):
         """The texts as the library takes them."""
         return texts
 
+    _takes_texts = True
+
     def _gives_ids(self):
         """Whether each token has an id, in its place."""
         return False
@@ -80,6 +83,8 @@ class VocabularyLayer(LibraryLayer):
     def __call__(self, inputs, *args, **kwargs):
         if isinstance(inputs, _core.Tensor):
             return super().__call__(inputs, *args, **kwargs)  # the library's error
+        if isinstance(inputs, SymbolicText):
+            return numbers_of(self, [inputs])
         if isinstance(inputs, RaggedTensor) and self._gives_ids():
             return inputs.with_flat_values(self(inputs.flat_values))
         return _core.call_text_layer(self._handle, *_parts(self._standard(inputs), self._name))
@@ -87,6 +92,8 @@ class VocabularyLayer(LibraryLayer):
 
 class StringLookupLayer(VocabularyLayer):
     """StringLookup."""
+
+    _takes_texts = property(lambda self: not self._given.get("invert"))
 
     def _gives_ids(self):
         return self._given.get("output_mode", "int") == "int"
@@ -125,6 +132,7 @@ class TextVectorizationLayer(VocabularyLayer):
 
 class IntegerLookupLayer(VocabularyLayer):
     """IntegerLookup."""
+    _takes_texts = False
     __call__ = LibraryLayer.__call__
 
     def adapt(self, data, batch_size=None, steps=None):
@@ -143,6 +151,8 @@ class HashingLayer(LibraryLayer):
     _is_own_class = False
 
     def __call__(self, inputs, *args, **kwargs):
+        if isinstance(inputs, SymbolicText):
+            return numbers_of(self, [inputs])
         found = _texts.texts_of(inputs)
         if found is None:
             return super().__call__(inputs, *args, **kwargs)
@@ -154,6 +164,8 @@ class HashedCrossingLayer(LibraryLayer):
     _is_own_class = False
 
     def __call__(self, inputs, *args, **kwargs):
+        if any(isinstance(f, SymbolicText) for f in inputs):
+            return numbers_of(self, inputs)
         if all(isinstance(f, _core.Tensor) for f in inputs):
             return super().__call__(inputs, *args, **kwargs)
         features = [(f, _texts.texts_of(f)) for f in inputs]
