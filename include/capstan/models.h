@@ -37,6 +37,11 @@ CAPSTAN_EXPORT Tensor Input(const InputShape& shape, const InputOptions& options
 ///
 ///     (*open_shape(Input({28, 28, 1})))[0];  // -1
 CAPSTAN_EXPORT std::optional<Shape> open_shape(const Tensor& tensor);
+/// The values that Input() gave and that these values of a functional model are computed of, each once.
+///
+///     Tensor x = Input({2});
+///     layer_name_of(get_source_inputs(layers::Dense(1)(x))[0]);  // that of x
+CAPSTAN_EXPORT std::vector<Tensor> get_source_inputs(const Nest& outputs);
 /// The name of the layer that gave a value of a functional model, of an input its own; empty for a tensor with data.
 ///
 ///     layer_name_of(Input({1}, {.name = "age"}));  // "age"

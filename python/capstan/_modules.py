@@ -7,11 +7,18 @@ from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int32
 
 
+class _Module(types.ModuleType):
+    """A module that is no file. Its names may be added to."""
+
+    @property
+    def __all__(self):
+        return sorted(n for n in vars(self) if not n.startswith("_"))
+
+
 def make_module(name, names, text):
     """A module of the package, with a dictionary of names; it can be imported under its full name."""
-    module = types.ModuleType(f"{__package__}.{name}", text)
+    module = _Module(f"{__package__}.{name}", text)
     module.__dict__.update(names)
-    module.__all__ = sorted(n for n in names if not n.startswith("_"))
     sys.modules[module.__name__] = module
     return module
 

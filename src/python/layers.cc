@@ -398,6 +398,11 @@ void add_layers(nb::module_& m) {
   m.def(
       "is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); },
       nb::arg().none());
+  m.def("get_source_inputs", [](nb::handle outputs) {
+    nb::list sources;
+    for (Tensor& source : get_source_inputs(to_nest(outputs.ptr()))) sources.append(steal(wrap(std::move(source))));
+    return sources;
+  });
   m.def("layer_name_of", [](nb::handle x) { return layer_name_of(to_tensor(x.ptr())); });
   m.def("adapt", [](const LayerHandle& h, nb::handle data) {
     const Tensor x = to_tensor(data.ptr());

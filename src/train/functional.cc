@@ -177,6 +177,21 @@ Nest detail::call_symbolically(const Layer& layer, const Nest& inputs, const Cal
   return symbolic;
 }
 
+std::vector<Tensor> get_source_inputs(const Nest& outputs) {
+  std::vector<Tensor> sources, open = outputs.tensors();
+  std::unordered_set<const SymbolicCall*> seen;
+  while (!open.empty()) {
+    const Tensor next = std::move(open.back());
+    open.pop_back();
+    const SymbolicValue* const value = detail::symbolic_value(next);
+    if (value == nullptr || !seen.insert(value->call.get()).second) continue;
+    if (!value->call->inputs.has_value()) sources.push_back(next);
+    const std::vector<Tensor> arguments = detail::arguments_of(*value->call);
+    open.insert(open.end(), arguments.rbegin(), arguments.rend());
+  }
+  return sources;
+}
+
 // --- The model ---
 
 namespace {

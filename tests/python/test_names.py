@@ -289,3 +289,11 @@ def test_candidates(sampler):
         tf.function(lambda: sampler(true, 1, 5, True, 20)[0])()
     with pytest.raises(ValueError, match="true_classes"):
         sampler(true, 2, 5, False, 20)
+
+
+def test_import_of_all_names():
+    names = {}
+    exec("from capstan.image import *; from capstan.keras.utils import *", names)
+    for name in ("non_max_suppression", "resize", "get_file", "to_categorical"):
+        assert callable(names[name])
+    assert not [name for name in names if name.startswith("_") and name != "__builtins__"]

@@ -105,10 +105,21 @@ def test_one_text_may_go_through_several_layers():
     texts = tf.constant(TEXTS)
     for got, want in zip(model(texts), (bag(texts), ids(texts))):
         assert np.array_equal(got, want)
+    assert tf.keras.Model(text, layers.Rescaling(1.0)(ids_of)).layers[0] is ids  # and the other one has no part in it
     open_length = vectorizer(output_sequence_length=None)
     assert tuple(open_length(text).shape) == (None, None)
     mean = tf.keras.Model(text, layers.GlobalAveragePooling1D()(layers.Embedding(20, 2)(open_length(text))))
     assert mean(texts[:1]).shape == mean(texts[3:]).shape == (1, 2)
+
+
+def test_sources_of_values():
+    one, other, none = tf.keras.Input((2,), name="one"), tf.keras.Input((2,), name="other"), tf.keras.Input((2,))
+    h = layers.Add()([one, other])
+    found = tf.keras.utils.get_source_inputs([layers.Multiply()([h, one]), h])
+    assert sorted(t.name for t in found) == ["one", "other"]
+    assert tf.keras.utils.get_source_inputs(none)[0].name == none.name
+    model = tf.keras.Model(found, layers.Add()(found))
+    assert np.array_equal(model([tf.ones([1, 2]), tf.ones([1, 2])]), [[2, 2]])
 
 
 def test_hashed_texts_in_models():
@@ -129,6 +140,8 @@ def test_crossed_texts_in_models():
     assert np.array_equal(got[:, :5], crossing((a, b))) and np.array_equal(got[:, 5:], crossing((a, n)))
     assert np.array_equal(crossing((a, b)), [[0, 0, 1, 0, 0], [1, 0, 0, 0, 0]])  # of Keras
     assert model.layers[0] is crossing
+    with pytest.raises(ValueError, match="not among the inputs"):
+        tf.keras.Model([one, number], model.outputs)
 
 
 def test_layers_of_ones_own_are_given_texts():
@@ -170,7 +183,7 @@ def test_add_makes_models_of_texts():
     (lambda m: m(tf.constant([[["a", "b"]]])), "shape"),
     (lambda m: m(tf.zeros([2, 1])), "no text"),
     (lambda m: m.predict(np.zeros([2, 1], "float32"), verbose=0), "no text"),
-    (lambda m: tf.keras.Model(tf.keras.Input((1,), dtype="string"), m.outputs), "no layer of texts"),
+    (lambda m: tf.keras.Model(tf.keras.Input((1,), dtype="string"), m.outputs), "do not depend on"),
     (lambda m: layers.Dense(1)(tf.keras.Input((1,), dtype="string")), "text"),
     (lambda m: layers.Concatenate()([tf.keras.Input((1,), dtype="string"), tf.keras.Input((1,))]), "text"),
     (lambda m: tf.keras.Sequential([tf.keras.Input((1,), dtype="string"), layers.Dense(1)])(tf.constant(["a"])), "text"),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "capstan/capstan.h"
 
@@ -112,6 +113,24 @@ TEST(ModelGraph, EscapesNames) {
   const Sequential model({layers::Dense(1, {.name = "a\"<b>&\\"})});
   EXPECT_TRUE(has(model_to_dot(model, {.show_layer_names = true}), "a\\\"<b>&\\\\ (Dense)"));
   EXPECT_TRUE(has(model_to_svg(model, {.show_layer_names = true}), "a&quot;&lt;b&gt;&amp;\\ (Dense)"));
+}
+
+TEST(SourceInputs, AreFoundOnceAndNamed) {
+  const Tensor a = Input({2}, {.name = "a"}), b = Input({2}, {.name = "b"}), c = Input({2}, {.name = "c"});
+  const Tensor h = layers::Add({.name = "sum"})({a, b});
+  EXPECT_EQ(layer_name_of(h), "sum");
+  EXPECT_EQ(layer_name_of(ones({2})), "");
+  std::vector<std::string> names;
+  for (const Tensor& source : get_source_inputs(Nest{layers::Multiply()({h, a}), h})) {
+    names.push_back(layer_name_of(source));
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(get_source_inputs(c).size(), 1u);
+  EXPECT_TRUE(get_source_inputs(ones({2})).empty());
+  const std::vector<Tensor> sources = get_source_inputs(h);
+  const Model model(Nest(sources), h);
+  EXPECT_EQ(model({ones({1, 2}), ones({1, 2})}).tensor().to_vector<float>(), (std::vector<float>{2, 2}));
 }
 
 }  // namespace

@@ -289,7 +289,7 @@ class LibraryModel(Model):
     def _functional(inputs, outputs, name=None, trainable=True):
         model = object.__new__(LibraryModel)
         if any(isinstance(one, SymbolicText) for one in nest.flatten(inputs)):
-            object.__setattr__(model, "_front", Front(inputs))
+            object.__setattr__(model, "_front", Front(inputs, outputs))
             inputs = model._front.numbers
         object.__setattr__(model, "_handle", _core.make_functional(inputs, outputs, name or ""))
         if not trainable:

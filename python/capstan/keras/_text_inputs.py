@@ -79,15 +79,20 @@ def numbers_of(layer, parts):
 class Front:
     """The way from what a model is given to the numbers that the library's model takes."""
 
-    def __init__(self, inputs):
+    def __init__(self, inputs, outputs):
         self.inputs = inputs
         self._each = list(inputs.values()) if isinstance(inputs, dict) else nest.flatten(inputs)
         texts = [one for one in self._each if isinstance(one, SymbolicText)]
-        self._uses = [use for text in texts for use in text._uses if all(any(p is one for one in self._each) for p in use.parts)]
+        needed = {source.name for source in _core.get_source_inputs(outputs)}
+        self._uses = [use for text in texts for use in text._uses if use.numbers.name in needed]
         for text in texts:
             if not any(part is text for use in self._uses for part in use.parts):
-                raise ValueError(f"Model: no layer of texts takes the input {text.name}\n  help: call one, such as "
-                                 "TextVectorization or StringLookup, on it")
+                raise ValueError(f"Model: the outputs do not depend on the input {text.name} by layers of texts\n  help: call "
+                                 "one, such as TextVectorization or StringLookup, on it")
+        for use in self._uses:
+            for part in use.parts:
+                if not any(part is one for one in self._each):
+                    raise ValueError(f"Model: the outputs depend on {part.name}, which is not among the inputs")
 
     @property
     def layers(self):

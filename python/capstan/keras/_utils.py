@@ -246,8 +246,13 @@ def get_file(fname=None, origin=None, untar=False, md5_hash=None, file_hash=None
     return path
 
 
+def get_source_inputs(tensor):
+    """The inputs that values of a functional model are computed of."""
+    return _core.get_source_inputs(tensor)
+
+
 FUNCTIONS = {f.__name__: f for f in (
-    to_categorical, set_random_seed, plot_model, image_dataset_from_directory, text_dataset_from_directory,
+    to_categorical, get_source_inputs, set_random_seed, plot_model, image_dataset_from_directory, text_dataset_from_directory,
     timeseries_dataset_from_array, pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset,
     pack_x_y_sample_weight, unpack_x_y_sample_weight, get_file, PyDataset, Progbar)}
 FUNCTIONS["Sequence"] = PyDataset
