@@ -9,6 +9,7 @@ from capstan import compat as compat
 from capstan import config as config
 from capstan import data as data
 from capstan import debugging as debugging
+from capstan import distribute as distribute
 from capstan import dtypes as dtypes
 from capstan import errors as errors
 from capstan import files as files
