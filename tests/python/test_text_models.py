@@ -172,6 +172,12 @@ def test_add_makes_models_of_texts():
         model.add(layer)
     assert model(tf.constant(TEXTS)).shape == (4, 1)
     assert model.layers[0] is v and len(model.layers) == 4
+    called = tf.keras.Sequential([v, *classifier().layers[:2]])  # the shape of its texts was not given
+    assert called(tf.constant(TEXTS)).shape == (4, 3)
+    called.add(layers.Dense(1))
+    assert called(tf.constant(TEXTS)).shape == (4, 1)
+    with pytest.raises(AttributeError, match="shape of the input is not known"):
+        called.output
     assert model.pop().name == model.layers[-1].name or len(model.layers) == 3
 
 

@@ -420,7 +420,7 @@ class Sequential(LibraryModel):
                 shape = first.input_shape[1:]
             else:
                 shape = getattr(first, "_input_shape", None)
-            if shape is None and (built := self._handle.get_config().get("build_input_shape")):
+            if shape is None and front is None and (built := self._handle.get_config().get("build_input_shape")):
                 shape = built[1:]  # of a model that was read, copied or called
             if shape is None:
                 raise AttributeError(f"{self.name}: the shape of the input is not known\n  help: give Input(shape) as the "
