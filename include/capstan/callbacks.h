@@ -76,6 +76,10 @@ class CAPSTAN_EXPORT CallbackBody : public Configurable {
   virtual void on_predict_batch_begin(std::int64_t) {}
   virtual void on_predict_batch_end(std::int64_t, const Nest&) {}
 
+  /// What it has found in the training so far, a map with Keras's names: EarlyStopping's "best", "best_epoch", "wait"
+  /// and "stopped_epoch", for instance. Not overridden: nothing.
+  virtual AttributeValue found() const { return AttributeValue::map(); }
+
   /// The model that is trained. Errors: ValueError before there is one.
   const Model& model() const;
   const CallbackParams& params() const { return params_; }

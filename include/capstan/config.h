@@ -53,6 +53,7 @@ struct OptionField : AttributeField {
   double most = std::numeric_limits<double>::infinity();
   bool least_is_out = false;                     ///< it must be more than `least`
   std::span<const std::string_view> names = {};  ///< of a text: what it may be
+  bool can_change = false;                       ///< it is read at every call, so Layer::set_option() may change it
 
   constexpr OptionField with_type(const FieldType& other) const {
     OptionField copy = *this;
@@ -77,6 +78,11 @@ struct OptionField : AttributeField {
   constexpr OptionField one_of(std::span<const std::string_view> texts) const {
     OptionField copy = *this;
     copy.names = texts;
+    return copy;
+  }
+  constexpr OptionField changeable() const {
+    OptionField copy = *this;
+    copy.can_change = true;
     return copy;
   }
 };

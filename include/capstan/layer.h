@@ -213,6 +213,14 @@ class CAPSTAN_EXPORT Layer {
 
   /// What the layer was made with, with Keras's keys. Errors: ValueError for a class without a table of options.
   AttributeValue get_config() const;
+  /// Changes an option that is read at every call: the `activation` of Activation and of layers with a kernel, `rate`
+  /// and `stddev` of the layers that draw noise, the `momentum` of BatchNormalization. A function that was traced goes
+  /// on with what it was traced with; a model is compiled again. Errors: ValueError for any other option, since weights
+  /// and shapes follow from it, and for a value that the layer could not be made with; nothing is changed then.
+  ///
+  ///     layers::Dense scores(10, {.activation = "softmax"});
+  ///     scores.set_option("activation", "linear");  // logits, for gradients with respect to an input
+  void set_option(std::string_view name, const AttributeValue& value) const;
 
  protected:
   /// The first handle of a body.
@@ -266,6 +274,7 @@ class CAPSTAN_EXPORT LayerBase : public Configurable {
   // Of a class with a table of options: see ConfiguredLayer.
   const ClassInfo& class_info() const override;
   const void* options_data() const override { return nullptr; }
+  virtual void* changeable_options() { return nullptr; }
 
  protected:
   /// The name of a class of the library, which the handles show; "" for other classes.
@@ -444,8 +453,8 @@ class ConfiguredLayer : public Base {
   using Options = OptionsOf;
   /// Errors: ValueError for options that are not allowed.
   explicit ConfiguredLayer(const Options& given)
-      : Base(Derived::kName, {given.name, given.input_shape, given.trainable, given.dtype}), options(given) {
-    check_options(info(), &options);
+      : Base(Derived::kName, {given.name, given.input_shape, given.trainable, given.dtype}), options_(given) {
+    check_options(info(), &options_);
     if constexpr (requires { given.activity_regularizer; }) this->set_activity_regularizer(given.activity_regularizer);
   }
 
@@ -461,9 +470,14 @@ class ConfiguredLayer : public Base {
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }
-  const void* options_data() const final { return &options; }
+  const void* options_data() const final { return &options_; }
+  void* changeable_options() final { return &options_; }
 
-  const Options options;
+ private:
+  Options options_;
+
+ public:
+  const Options& options = options_;
 };
 
 /// The table of options that has what every layer has, as Keras writes it, and then these.

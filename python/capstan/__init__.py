@@ -87,9 +87,10 @@ from . import distribute, io, lookup, ragged, sparse, strings  # noqa: E402
 from .ragged import RaggedTensor, is_tensor  # noqa: E402
 from .sparse import SparseTensor  # noqa: E402
 from .keras import initializers, losses, metrics, optimizers  # noqa: E402,F401
-from . import _compat, _composed  # noqa: E402
+from . import _compat, _composed, _settings  # noqa: E402
 from ._module import Module  # noqa: E402,F401
 
 _composed.install(_sys.modules[__name__])
 _compat.install(_sys.modules[__name__])
+_settings.install(_sys.modules[__name__])
 

@@ -3,7 +3,7 @@ import math as _math
 
 import numpy as np
 
-from . import _boxes, _candidates, _core, _image_draws, _modules, _ops
+from . import _audio, _boxes, _candidates, _ctc, _core, _image_draws, _modules, _ops
 from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int64
 from ._known import known
@@ -92,6 +92,59 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
     return OPS[f"conv{rank}d"](input, filters, strides, padding, data_format, dilations)
 
 
+def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
+    """The transpose of a convolution over one to three axes."""
+    input = convert_to_tensor(input)
+    rank = input.shape.rank - 2
+    if rank not in (1, 2, 3):
+        raise ValueError(f"conv_transpose: the input has {rank + 2} axes; it must have 3 to 5")
+    dilations = [1] * rank if dilations is None else dilations
+    return getattr(_modules.nn, f"conv{rank}d_transpose")(input, filters, output_shape, strides, padding, data_format, dilations)
+
+
+def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
+    """Of the elements over axes: their number, their sum, the sum of their squares, both less `shift`, and the shift."""
+    x = convert_to_tensor(x)
+    axes = [axis % x.shape.rank for axis in dims(axes)]
+    count = _ops.constant(_math.prod(x.shape[axis] for axis in axes), dtype=x.dtype)
+    moved = x if shift is None else x - shift
+    return (count, OPS["reduce_sum"](moved, axes, keepdims), OPS["reduce_sum"](moved * moved, axes, keepdims), shift)
+
+
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    """Mean and variance of what sufficient_statistics() gives."""
+    shifted_mean = mean_ss / counts
+    variance = variance_ss / counts - shifted_mean * shifted_mean
+    return (shifted_mean if shift is None else shifted_mean + shift), variance
+
+
+def _square(op, numbers, what):
+    numbers = [int(n) for n in numbers]
+    if len(numbers) != 4 or numbers[0] != 1 or numbers[3] != 1 or min(numbers) < 1:
+        raise ValueError(f"{op}: {what} {numbers} must be [1, height, width, 1]")
+    return numbers[1:3]
+
+
+def dilation2d(input, filters, strides, padding, data_format, dilations, name=None):
+    """The largest sum of an image's elements and those of a filter [height, width, channels] in each window."""
+    refuse("dilation2d", data_format=(data_format, "NHWC"), padding=(padding, "SAME", "VALID"))
+    x, filters = convert_to_tensor(input), convert_to_tensor(filters)
+    steps, gaps = _square("dilation2d", strides, "strides"), _square("dilation2d", dilations, "dilations")
+    if padding == "SAME":
+        missing = [max((-(-n // step) - 1) * step + (k - 1) * gap + 1 - n, 0)
+                   for n, k, step, gap in zip(x.shape[1:3], filters.shape[:2], steps, gaps)]
+        x = OPS["pad"](x, [[0, 0], *([n // 2, n - n // 2] for n in missing), [0, 0]], "CONSTANT", x.dtype.min)
+    height, width, channels = filters.shape
+    patches = _modules.image.extract_patches(x, [1, height, width, 1], strides, dilations, "VALID")
+    patches = OPS["reshape"](patches, [*patches.shape[:3], height * width, channels])
+    return OPS["reduce_max"](patches + OPS["reshape"](filters, [height * width, channels]), 3)
+
+
+def erosion2d(value, filters, strides, padding, data_format, dilations, name=None):
+    """The smallest difference of an image's elements and those of a filter [height, width, channels] in each window."""
+    return -dilation2d(-convert_to_tensor(value), OPS["reverse"](filters, [0, 1]), strides, padding, data_format, dilations)
+
+
 def atrous_conv2d(value, filters, rate, padding, name=None):
     """A convolution with filters that have gaps."""
     return OPS["conv2d"](value, filters, [1, 1], padding, "NHWC", [int(rate)] * 2)
@@ -140,7 +193,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
 # --- signal ---
 
 def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
-    """The discrete cosine transform of types 1, 2 and 3, of the last axis."""
+    """The discrete cosine transform of types 1 to 4, of the last axis."""
     refuse("dct", n=(n, None), axis=(axis, -1), norm=(norm, None, "ortho"))
     x = convert_to_tensor(input)
     length = x.shape[-1]
@@ -166,8 +219,10 @@ def _cosines(n, type, norm, dtype):
         matrix = np.where(i == 0, 1.0, 2 * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
         if norm == "ortho":
             matrix = np.where(i == 0, _math.sqrt(1 / n), _math.sqrt(2 / n) * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
+    elif type == 4:
+        matrix = 2 * np.cos(_math.pi * (2 * k + 1) * (2 * i + 1) / (4 * n)) * (_math.sqrt(1 / (2 * n)) if norm else 1)
     else:
-        raise ValueError(f"dct: type {type} with norm {norm!r} is not supported; types are 1 (without norm), 2 and 3")
+        raise ValueError(f"dct: type {type} with norm {norm!r} is not supported; types are 1 (without norm) to 4")
     return convert_to_tensor(matrix.astype(dtype.as_numpy_dtype))
 
 
@@ -307,13 +362,16 @@ def install(tf):
     for module, names in (
             (tf, "group identity_n unravel_index"), (tf.math, "zero_fraction polyval is_non_decreasing "
              "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
-             "scale_regularization_loss"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
+             "scale_regularization_loss conv_transpose sufficient_statistics normalize_moments dilation2d erosion2d"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
             (tf.image, "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
             (tf.debugging, "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_type assert_integer "
              "assert_same_float_dtype assert_shapes check_numerics")):
         for name in names.split():
             setattr(module, name, globals()[name])
     for module, functions in ((tf.random, _candidates.SAMPLERS), (tf.nn, {**_candidates.SAMPLERS, **_candidates.LOSSES})):
+        for name, function in functions.items():
+            setattr(module, name, function)
+    for module, functions in ((tf.signal, _audio.NAMES), (tf.nn, _ctc.NAMES)):
         for name, function in functions.items():
             setattr(module, name, function)
     for name, function in {**_image_draws.NAMES, **_boxes.NAMES}.items():

@@ -237,3 +237,16 @@ def _scatter(method):
 
 for _name in ("scatter_add", "scatter_sub", "scatter_update"):
     setattr(Variable, _name, _scatter("_" + _name))
+
+
+def _scatter_by(name, op, text):
+    def scatter(self, sparse_delta, use_locking=False, name=None):
+        places = convert_to_tensor(sparse_delta.indices)
+        return self.assign(_core_ops()[op](self, _core_ops()["expand_dims"](places, -1), sparse_delta.values))
+    scatter.__name__ = scatter.__qualname__ = name
+    scatter.__doc__ = f"The rows that tf.IndexedSlices name become {text}."
+    setattr(Variable, name, scatter)
+
+
+_scatter_by("scatter_max", "tensor_scatter_nd_max", "the larger of themselves and the values, element by element")
+_scatter_by("scatter_min", "tensor_scatter_nd_min", "the smaller of themselves and the values, element by element")

@@ -44,6 +44,9 @@ class DType:
 
     is_floating = property(lambda self: self.name in ("float32", "float64", "bfloat16"))
     is_integer = property(lambda self: self.name in ("int32", "int64", "uint8"))
+    is_numeric = property(lambda self: self.name not in ("bool", "string"))
+    is_quantized = property(lambda self: False)
+    is_numpy_compatible = property(lambda self: True)
     is_unsigned = property(lambda self: self.name == "uint8")
     is_bool = property(lambda self: self.name == "bool")
     is_complex = property(lambda self: self.name.startswith("complex"))
@@ -51,6 +54,7 @@ class DType:
     size = property(lambda self: 2 if self.name == "bfloat16" else np.dtype(self.as_numpy_dtype).itemsize)
     min = property(lambda self: self._limits().min)
     max = property(lambda self: self._limits().max)
+    limits = property(lambda self: (self.min, self.max))
 
     @property
     def real_dtype(self):

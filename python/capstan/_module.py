@@ -1,4 +1,6 @@
 """tf.Module: what has variables."""
+import contextlib
+
 from ._core import Variable
 
 
@@ -11,6 +13,11 @@ class Module:
     @property
     def name(self):
         return getattr(self, "_name", type(self).__name__.lower())
+
+    @property
+    def name_scope(self):
+        """A context for names, which are not used."""
+        return contextlib.nullcontext(self.name + "/")
 
     def _leaves(self):
         seen, stack = set(), [self]

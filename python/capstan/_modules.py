@@ -224,14 +224,11 @@ debugging.enable_check_numerics = _setting(
     "path_length_limit=50")
 debugging.disable_check_numerics = _setting(
     _core.debugging.disable_check_numerics, "disable_check_numerics", "Ends what enable_check_numerics() began.")
-_NO_DEVICES = "The devices of a kind: an empty list, because there is only the processor."
 config = make_module("config", {
     "run_functions_eagerly": _setting(_core.run_functions_eagerly, "run_functions_eagerly",
                                       "Whether functions run as Python does, op by op.", "run_eagerly"),
     "functions_run_eagerly": _setting(_core.functions_run_eagerly, "functions_run_eagerly",
-                                      "What run_functions_eagerly() has set."),
-    **{name: _setting(lambda device_type: [], name, _NO_DEVICES, "device_type=None")
-       for name in ("list_physical_devices", "list_logical_devices", "get_visible_devices")}}, "tf.config")
+                                      "What run_functions_eagerly() has set.")}, "tf.config")
 threading = make_module("config.threading", {
     "set_intra_op_parallelism_threads": _setting(
         _core.set_num_threads, "set_intra_op_parallelism_threads", "How many threads an op may use.", "num_threads"),
@@ -247,8 +244,8 @@ errors = make_module("errors", {
     "DataLossError": _core.IoError, "PermissionDeniedError": _core.IoError,
     **{name: type(name, (_core.Error,), {"__doc__": "Not raised by the library."}) for name in (
         "AbortedError", "AlreadyExistsError", "CancelledError", "DeadlineExceededError", "FailedPreconditionError",
-        "InternalError", "OutOfRangeError", "ResourceExhaustedError", "UnavailableError", "UnimplementedError",
-        "UnknownError")}}, "tf.errors")
+        "InternalError", "OutOfRangeError", "ResourceExhaustedError", "UnauthenticatedError", "UnavailableError",
+        "UnimplementedError", "UnknownError")}}, "tf.errors")
 dtypes = make_module("dtypes", {"as_dtype": as_dtype, "cast": _ops.cast, "saturate_cast": _ops.saturate_cast,
                                 **{name: getattr(_dtypes, name) for name in (
                                     "DType", "float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool",

@@ -52,6 +52,57 @@ def assert_has_rank(self, rank):
 
 
 @_method
+def assert_is_fully_defined(self):
+    """Raises ValueError if a length is open."""
+    if None in self:
+        raise ValueError(f"Shape {tuple(self)} is not fully defined")
+
+
+@_method
+def assert_same_rank(self, other):
+    """Raises ValueError unless both have one rank."""
+    if len(self) != len(TensorShape(other)):
+        raise ValueError(f"Shapes {tuple(self)} and {tuple(TensorShape(other))} must have the same rank")
+
+
+@_method
+def with_rank(self, rank):
+    """The shape itself. Raises ValueError for another rank."""
+    assert_has_rank(self, rank)
+    return self
+
+
+@_method
+def with_rank_at_least(self, rank):
+    """The shape itself. Raises ValueError for a lower rank."""
+    if len(self) < rank:
+        raise ValueError(f"Shape {tuple(self)} must have rank at least {rank}")
+    return self
+
+
+@_method
+def with_rank_at_most(self, rank):
+    """The shape itself. Raises ValueError for a higher rank."""
+    if len(self) > rank:
+        raise ValueError(f"Shape {tuple(self)} must have rank at most {rank}")
+    return self
+
+
+@_method
+def merge_with(self, other):
+    """The lengths that either has. Raises ValueError unless both could be the shape of one tensor."""
+    assert_is_compatible_with(self, other)
+    return TensorShape([b if a is None else a for a, b in zip(self, TensorShape(other))])
+
+
+@_method
+def most_specific_compatible_shape(self, other):
+    """The lengths that both have."""
+    assert_same_rank(self, other)
+    return TensorShape([a if a == b else None for a, b in zip(self, TensorShape(other))])
+
+
+@_method
 def concatenate(self, other):
     """The lengths of both."""
     return TensorShape(tuple(self) + tuple(TensorShape(other)))

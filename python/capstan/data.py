@@ -1,9 +1,10 @@
 """tf.data: datasets. The pipeline is the library's; elements are structures of tensors."""
+import operator
 import os
 
 import numpy as np
 
-from . import _core, _csv_datasets, _dataset_functions, nest
+from . import _core, _csv_datasets, _dataset_functions, _modules, nest
 from ._convert import convert_to_tensor, refuse
 from ._texts import TextTensor
 from .ragged import RaggedTensor
@@ -11,6 +12,24 @@ from .ragged import RaggedTensor
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
+
+
+def _itself(element):
+    return element
+
+
+class _Iterator(map):
+    """A pass over a dataset."""
+
+    def get_next(self):
+        """The next element. Errors: OutOfRangeError after the last one."""
+        try:
+            return next(self)
+        except StopIteration:
+            raise _modules.errors.OutOfRangeError("End of sequence") from None
+
+    next = get_next
+    element_spec = property(lambda self: self._dataset.element_spec)
 
 
 class Dataset:
@@ -183,15 +202,19 @@ class Dataset:
     # --- elements ---
 
     def __iter__(self):
-        cursor = self._node.open()
-        if self._node.is_structure:
-            return iter(cursor)
         form = self._form
-        if not nest.is_nested(form):
-            return (parts[0] for parts in cursor)
-        if type(form) is tuple and not any(nest.is_nested(item) for item in form):
-            return (tuple(parts) for parts in cursor)
-        return (nest.pack_sequence_as(form, parts) for parts in cursor)
+        if self._node.is_structure:
+            make = _itself
+        elif not nest.is_nested(form):
+            make = operator.itemgetter(0)
+        elif type(form) is tuple and not any(nest.is_nested(item) for item in form):
+            make = tuple
+        else:
+            def make(parts):
+                return nest.pack_sequence_as(form, parts)
+        elements = _Iterator(make, self._node.open())
+        elements._dataset = self
+        return elements
 
     def as_numpy_iterator(self):
         """Elements as arrays."""

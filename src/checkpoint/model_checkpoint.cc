@@ -108,6 +108,12 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
     if (options.verbose > 0) std::printf("\nEpoch %lld: finished saving model to %s\n", number, path.c_str());
   }
 
+  AttributeValue found() const override {
+    AttributeValue values = AttributeValue::map();
+    values.set("best", get_field(best));
+    return values;
+  }
+
   Monitor monitor;
   std::optional<double> best;
   BatchCounter counter;

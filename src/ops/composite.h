@@ -6,7 +6,9 @@
 // are the attributes; the last ones of these have the defaults that are given, which are those of the declaration (C++
 // does not tell them). NoValue{} stands for the default of the type: no number, all axes, no padding; Names{"xy"} is a
 // text. A struct of options is as many attributes as it has fields, named in their order, with the defaults that it
-// declares. The result is one tensor, a list of them, or a struct of two or three.
+// declares; one beside which set_field() and get_field() are declared is one attribute. The result is one tensor, a
+// list of them, or a struct of two or three. Where a call by name takes its arguments otherwise than the public
+// function, the composite is that of a function ..._by_name, which calls it.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +66,13 @@ template <class T>
 concept InputList = std::is_same_v<T, Operands> || std::is_same_v<T, std::span<const Tensor>>;
 template <class T>
 concept Input = std::is_same_v<T, Operand> || std::is_same_v<T, Tensor> || InputList<T>;
+// What is an attribute by itself, whatever its fields.
 template <class T>
-concept Options = std::is_class_v<T> && std::is_aggregate_v<T> && !requires {
+concept OneAttribute = requires(T& field, const AttributeValue& value, std::string_view text) {
+  set_field(field, value, text, text);
+};
+template <class T>
+concept Options = std::is_class_v<T> && std::is_aggregate_v<T> && !OneAttribute<T> && !requires {
   std::tuple_size<T>::value;
 };
 
@@ -331,7 +338,8 @@ constexpr Function* overload(Function* function) {
 }
 
 template <auto kFunction, Names kNames, auto... kDefaults>
-constexpr OpDef composite(std::string_view name, std::string_view text, std::uint16_t flags = kNoFlags) {
+constexpr OpDef composite(std::string_view name, std::string_view text, std::uint16_t flags = kNoFlags,
+                          const OpForPrograms* programs = nullptr) {
   using C = detail::Composite<kFunction, kNames, kDefaults...>;
   OpDef op;
   op.name = name;
@@ -343,6 +351,7 @@ constexpr OpDef composite(std::string_view name, std::string_view text, std::uin
   op.input_names = C::input_names();
   if constexpr (C::kAttributes > 0) op.attributes = &C::kType;
   op.compose = &C::compose;
+  op.programs = programs;
   return op;
 }
 

@@ -268,6 +268,7 @@ void add_optimizers(nb::module_& m) {
       .def_prop_ro("iterations", &Optimizer::iterations)
       .def_prop_rw("learning_rate", &Optimizer::learning_rate, &Optimizer::set_learning_rate)
       .def_prop_ro("variables", &Optimizer::variables)
+      .def_prop_ro("averages", &Optimizer::averages)
       .def("scale_loss", &Optimizer::scale_loss)
       .def("exclude_from_weight_decay", &Optimizer::exclude_from_weight_decay)
       .def("finalize_variable_values", &Optimizer::finalize_variable_values)

@@ -328,6 +328,12 @@ void add_layers(nb::module_& m) {
              h.layer.set_weights(tensors);
            })
       .def("get_config", [](const LayerHandle& h) { return h.layer.get_config(); })
+      .def(
+          "set_option",
+          [](const LayerHandle& h, const std::string& name, const AttributeValue& value) {
+            h.layer.set_option(name, value);
+          },
+          nb::arg(), nb::arg().none())
       .def("serialize", [](const LayerHandle& h) { return serialize(h.layer); })
       .def("is_same",
            [](const LayerHandle& a, const LayerHandle& b) {

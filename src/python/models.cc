@@ -276,10 +276,47 @@ void compile(const LayerHandle& handle, const nb::object& optimizer, const nb::o
   model_of(handle).compile(options);
 }
 
+CallbackParams params_of(const nb::dict& given) {
+  CallbackParams params;
+  if (given.contains("epochs")) params.epochs = nb::cast<std::int64_t>(given["epochs"]);
+  if (given.contains("verbose")) params.verbose = nb::cast<int>(given["verbose"]);
+  if (given.contains("steps") && !given["steps"].is_none()) params.steps = nb::cast<std::int64_t>(given["steps"]);
+  return params;
+}
+
+// A hook by its name, for loops in Python. What on_epoch_end() adds is in the logs afterwards.
+void call_hook(Callbacks& callbacks, const std::string& hook, std::int64_t number, nb::dict logs) {
+  Logs numbers;
+  for (const auto& [name, value] : logs) {
+    if (!nb::isinstance<nb::dict>(value)) numbers[nb::cast<std::string>(name)] = nb::cast<double>(nb::float_(value));
+  }
+  if (hook == "on_train_begin") return callbacks.on_train_begin();
+  if (hook == "on_train_end") return callbacks.on_train_end(numbers);
+  if (hook == "on_epoch_begin") return callbacks.on_epoch_begin(number);
+  if (hook == "on_train_batch_begin") return callbacks.on_train_batch_begin(number);
+  if (hook == "on_train_batch_end") return callbacks.on_train_batch_end(number, numbers);
+  if (hook == "on_test_begin") return callbacks.on_test_begin();
+  if (hook == "on_test_end") return callbacks.on_test_end(numbers);
+  if (hook == "on_test_batch_begin") return callbacks.on_test_batch_begin(number);
+  if (hook == "on_test_batch_end") return callbacks.on_test_batch_end(number, numbers);
+  if (hook == "on_predict_begin") return callbacks.on_predict_begin();
+  if (hook == "on_predict_end") return callbacks.on_predict_end();
+  if (hook == "on_predict_batch_begin") return callbacks.on_predict_batch_begin(number);
+  if (hook == "on_predict_batch_end") return callbacks.on_predict_batch_end(number, Nest());
+  callbacks.on_epoch_end(number, numbers);
+  for (const auto& [name, value] : numbers) logs[name.c_str()] = value;
+}
+
 }  // namespace
 
 void add_models(nb::module_& m) {
-  nb::class_<Callback>(m, "CallbackHandle");
+  nb::class_<Callback>(m, "CallbackHandle").def("found", [](const Callback& callback) {
+    return callback.body()->found();
+  });
+  nb::class_<Callbacks>(m, "CallbackHooks")
+      .def("__init__", [](Callbacks* self, const Callback& callback, const LayerHandle& h,
+                          const nb::dict& params) { new (self) Callbacks({callback}, model_of(h), params_of(params)); })
+      .def("call", &call_hook);
   m.def("make_callback_of", [](const AttributeValue& config) {
     return Callback(std::static_pointer_cast<CallbackBody>(deserialize("callback", config)));
   });

@@ -22,11 +22,9 @@
 #include "src/core/context.h"
 #include "src/core/named_errors.h"
 #include "src/core/seed_stream.h"
-#include "src/train/classes.h"
 #include "src/train/functional.h"
 #include "src/train/layer_state.h"
 #include "src/train/notes.h"
-#include "src/train/op_layer.h"
 
 namespace capstan {
 
@@ -375,17 +373,6 @@ const ClassInfo& LayerBase::class_info() const {
   return info;
 }
 
-AttributeValue LayerBase::get_config() const {
-  const ClassInfo& info = class_info();
-  CAPSTAN_CHECK(options_data() != nullptr, ValueError, "get_config: ", name(),
-                " is of a class without a table of options", help("derive it from ConfiguredLayer"));
-  AttributeValue config = config_of(info, options_data());
-  config.set("name", name());
-  // Some classes of Keras do not take it.
-  if (config.find("trainable") != nullptr) config.set("trainable", trainable());
-  return config;
-}
-
 std::string LayerBase::type_name() const { return *state_->type_name != 0 ? state_->type_name : class_name(*this); }
 
 const std::string& LayerBase::resolve_name() const {
@@ -464,25 +451,6 @@ void LayerBase::track(const Layer& layer, std::string_view member) {
   adopt(*state_, layer, false);
   state_->members.emplace(LayerState::of(layer).id, member);
 }
-
-// --- Configurations ---
-
-AttributeValue Layer::get_config() const { return body().get_config(); }
-
-AttributeValue serialize(const Layer& layer) { return serialize(LayerState::body_of(layer), layer.get_config()); }
-
-Layer layer_from(const AttributeValue& value) {
-  if (detail::is_op_node(value)) return detail::op_layer(value);
-  return Layer(std::static_pointer_cast<LayerBase>(deserialize("layer", value)));
-}
-
-void set_field(Layer& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
-  field = Layer();
-  if (!value.has_value()) return;
-  field = Layer(std::static_pointer_cast<LayerBase>(detail::object_of_option("layer", value, owner, name)));
-}
-
-AttributeValue get_field(const Layer& field) { return field.has_value() ? serialize(field) : AttributeValue(); }
 
 // --- Lists ---
 

@@ -1,20 +1,43 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.config import experimental as experimental
+from capstan.config import optimizer as optimizer
 from capstan.config import threading as threading
 
-def functions_run_eagerly() -> Any:
+class LogicalDevice:
+    """A device as programs name it."""
+    def __init__(self, name: _b.str | None, device_type: Any) -> None: ...
+    def count(self, value: Any) -> Any:
+        """Return number of occurrences of value."""
+        ...
+    device_type: Any
+    def index(self, value: Any, start: _b.int | Any = 0, stop: _b.int | Any = 9223372036854775807) -> Any:
+        """Return first index of value."""
+        ...
+    name: Any
+class PhysicalDevice:
+    """A device of the machine."""
+    def __init__(self, name: _b.str | None, device_type: Any) -> None: ...
+    def count(self, value: Any) -> Any:
+        """Return number of occurrences of value."""
+        ...
+    device_type: Any
+    def index(self, value: Any, start: _b.int | Any = 0, stop: _b.int | Any = 9223372036854775807) -> Any:
+        """Return first index of value."""
+        ...
+    name: Any
+def experimental_functions_run_eagerly() -> Any:
     """What run_functions_eagerly() has set."""
     ...
-def get_visible_devices(device_type: Any = None) -> Any:
-    """The devices of a kind: an empty list, because there is only the processor."""
-    ...
-def list_logical_devices(device_type: Any = None) -> Any:
-    """The devices of a kind: an empty list, because there is only the processor."""
-    ...
-def list_physical_devices(device_type: Any = None) -> Any:
-    """The devices of a kind: an empty list, because there is only the processor."""
-    ...
-def run_functions_eagerly(run_eagerly: Any) -> Any:
+def experimental_run_functions_eagerly(run_eagerly: Any) -> Any:
     """Whether functions run as Python does, op by op."""
     ...
+functions_run_eagerly = experimental_functions_run_eagerly
+def get_soft_device_placement() -> Any: ...
+def get_visible_devices(device_type: Any = None) -> Any: ...
+def list_logical_devices(device_type: Any = None) -> Any: ...
+list_physical_devices = get_visible_devices
+run_functions_eagerly = experimental_run_functions_eagerly
+def set_soft_device_placement(enabled: Any) -> Any: ...
+def set_visible_devices(devices: Any, device_type: Any = None) -> Any: ...

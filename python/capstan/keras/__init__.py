@@ -1,7 +1,8 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 from .. import _modules
 from . import _applications, _backend, _callbacks, _config, _datasets, _functions, _layers, _models, _objects, _operations
-from . import _preprocessing, _random, _saving, _tables, _utils
+from . import _names, _preprocessing, _random, _saving, _tables, _utils
+from .._core import Variable  # noqa: F401
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -20,8 +21,10 @@ def _kind(name, what, names):
 _SHORT_LAYERS = {f"{short}{n}": f"{name}{n}" for n in ("1D", "2D", "3D") for short, name in (
     ("MaxPool", "MaxPooling"), ("AvgPool", "AveragePooling"), ("GlobalMaxPool", "GlobalMaxPooling"),
     ("GlobalAvgPool", "GlobalAveragePooling"), ("Convolution", "Conv"))}
+_SHORT_LAYERS |= {name.replace("Conv", "Convolution"): name for name in (
+    "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "SeparableConv1D", "SeparableConv2D")}
 layers = _kind("layers", "layer", {**_layers.CLASSES, "Layer": Layer, "Input": Input, "InputLayer": _layers.InputLayer,
-                                   "Lambda": _layers.Lambda,
+                                   "Lambda": _layers.Lambda, "InputSpec": _names.InputSpec, "Wrapper": _names.Wrapper,
                                    **{short: _layers.CLASSES[name] for short, name in _SHORT_LAYERS.items()},
                                    **_functions.layer_functions(_layers.CLASSES)})
 models = _module("models", {"Model": Model, "Sequential": Sequential, "load_model": _models.load_model,
@@ -34,7 +37,8 @@ _SHORT_LOSSES = {short: _objects.LOSS_FUNCTIONS[name] for short, name in (
 losses = _kind("losses", "loss", {**_objects.LOSSES, **_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, "Loss": _objects.Loss,
                                   "get": _objects.get_loss})
 metrics = _kind("metrics", "metric", {**_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, **_functions.METRICS,
-                                      **_objects.METRICS, "Metric": _objects.Metric})
+                                      **_objects.METRICS, "Metric": _objects.Metric, "get": _names.get_metric,
+                                      "MeanMetricWrapper": _names.MeanMetricWrapper})
 schedules = _kind("optimizers.schedules", "learning_rate_schedule", {**_objects.SCHEDULES,
                                                                      "LearningRateSchedule": _objects.LearningRateSchedule})
 optimizers = _kind("optimizers", "optimizer", {**_objects.OPTIMIZERS, "Optimizer": _objects.Optimizer, "schedules": schedules,
@@ -53,6 +57,7 @@ constraints = _kind("constraints", "constraint", {**_objects.CONSTRAINTS, "Const
                                                   "get": _objects.get_constraint})
 activations = _kind("activations", "activation", {**_objects.ACTIVATIONS, "get": _objects.get_activation})
 callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.Callback,
+                                  "CallbackList": _callbacks.CallbackList,
                                   "History": _callbacks.History, "LambdaCallback": _callbacks.LambdaCallback,
                                   **{n: getattr(_callbacks, n) for n in (
                                       "LearningRateScheduler", "ModelCheckpoint", "BackupAndRestore", "TensorBoard",
@@ -61,7 +66,6 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
 
 saving = _module("saving", {**_saving.NAMES, "load_model": _models.load_model, "save_model": _models.save_model},
                  "tf.keras.saving")
-utils = _module("utils", {**_utils.FUNCTIONS, **_saving.NAMES}, "tf.keras.utils")
 applications, datasets, preprocessing = _applications.applications, _datasets.datasets, _preprocessing.preprocessing
 random = _module("random", _random.NAMES, "tf.keras.random")
 ops = _operations.make()
@@ -69,13 +73,19 @@ Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Met
                                                      _objects.Initializer, _objects.Regularizer)
 
 
-def clear_session():
-    """Starts the numbering of names anew."""
+def clear_session(free_memory=True):
+    """Starts the numbering of names anew; memory is freed in any case as soon as nothing uses it."""
+    del free_memory
     _layers.clear_names()
 
 
-config = _module("config", _config.CONFIG, "tf.keras.config")
+InputSpec, KerasTensor, name_scope, version = _names.InputSpec, _names.KerasTensor, _names.name_scope, _names.version
+_kinds = {"is_keras_tensor": _names.is_keras_tensor, "standardize_dtype": _names.standardize_dtype}
+utils = _module("utils", {**_utils.FUNCTIONS, **_saving.NAMES, **_kinds, **_config.LOGGING, "clear_session": clear_session},
+                "tf.keras.utils")
+preprocessing.image.smart_resize = _names.smart_resize
+config = _module("config", {**_config.CONFIG, **_config.LOGGING}, "tf.keras.config")
 mixed_precision = _module("mixed_precision", _config.MIXED_PRECISION, "tf.keras.mixed_precision")
 DTypePolicy = _config.DTypePolicy
-backend = _module("backend", {"clear_session": clear_session, **_config.CONFIG, **_backend.functions(ops)},
+backend = _module("backend", {"clear_session": clear_session, **_config.CONFIG, **_kinds, **_backend.functions(ops)},
                   "tf.keras.backend")

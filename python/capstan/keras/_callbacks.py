@@ -1,4 +1,6 @@
 """Callbacks: those of the library by its tables, and what classes of Python derive from."""
+import functools
+import inspect
 import os
 
 from .. import _core
@@ -77,12 +79,56 @@ class LibraryCallback(Configured, Callback):
         with Lent() as lent:
             self._handle = _core.make_callback_of(self._serialized(lent))
 
+    def set_model(self, model):
+        self.__dict__.pop("_hooks", None)
+        self.model = model
+
+    def _call_hook(self, name, number, logs):
+        """Calls a hook of the library's callback, in a loop of one's own or for a class that overrides it."""
+        if self.model is None:
+            raise ValueError(f"{type(self).__name__}.{name}: there is no model\n  help: call set_model(model) first")
+        if "_hooks" not in self.__dict__:
+            self._hooks = _core.CallbackHooks(self._handle, self.model._ensure_handle(), self.params)
+        self._hooks.call(name, number, {} if logs is None else logs)
+
+    def __getattr__(self, name):
+        """What it has found, as EarlyStopping's stopped_epoch, and what it was made with."""
+        found = self.__dict__["_handle"].found() if name[:1] != "_" and "_handle" in self.__dict__ else {}
+        return found[name] if name in found else super().__getattr__(name)
+
+
+def _forward(name, is_numbered):
+    """A hook that the library's callback is told."""
+    if is_numbered:
+        def hook(self, number, logs=None):
+            self._call_hook(name, number, logs)
+    else:
+        def hook(self, logs=None):
+            self._call_hook(name, 0, logs)
+    hook.__name__, hook.__doc__ = name, getattr(Callback, name).__doc__
+    return hook
+
+
+_HOOKS = [name for name in vars(Callback) if name.startswith("on_") and not name.startswith("on_batch")]
+for _name in _HOOKS:
+    setattr(LibraryCallback, _name, _forward(_name, "epoch" in _name or "batch" in _name))
+
 
 class History(Callback):
     """What fit() recorded."""
 
     def __init__(self):
         self.epoch, self.history = [], {}
+
+    def on_train_begin(self, logs=None):
+        """Called when a training begins."""
+        self.epoch = []
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Called when an epoch ends."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(float(value))
 
     def curves_svg(self):
         """The curves as an SVG image."""
@@ -112,11 +158,20 @@ class LambdaCallback(Callback):
 class _Made(LibraryCallback):
     """A callback of the library that is no class of a table."""
 
+    def __init_subclass__(cls):
+        if cls.__base__ is not _Made:
+            return
+        make = cls.__init__
+        cls._name, cls._signature = cls.__name__, inspect.signature(make)
+
+        @functools.wraps(make)
+        def __init__(self, *args, **kwargs):
+            make(self, *args, **kwargs)
+            self._given = self._bind(args, kwargs)
+        cls.__init__ = __init__
+
     def __init__(self, handle):
         self._handle, self._given = handle, {}
-
-    def __repr__(self):
-        return f"<{type(self).__name__}>"
 
 
 class ModelCheckpoint(_Made):
@@ -178,16 +233,48 @@ class LearningRateScheduler(Callback):
         optimizer.learning_rate = float(self.schedule(epoch, float(optimizer.learning_rate)))
 
 
-class CallbackList:
-    """What fit() is given, as the library takes it."""
+class CallbackList(Callback):
+    """Callbacks for a loop of one's own: each hook calls those of all, in their order."""
 
-    @staticmethod
-    def of(callbacks, model):
-        listed = []
-        for callback in ([] if callbacks is None else callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]):
+    def __init__(self, callbacks=None, add_history=False, add_progbar=False, model=None, **params):
+        refuse("CallbackList", add_progbar=(add_progbar, False))
+        self.callbacks = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+        if add_history and not any(isinstance(callback, History) for callback in self.callbacks):
+            self.callbacks.append(History())
+        self.set_params(params)
+        if model is not None:
+            self.set_model(model)
+
+    def append(self, callback):
+        """Adds a callback."""
+        self.callbacks.append(callback)
+
+    def set_params(self, params):
+        self.params = params
+        for callback in self.callbacks:
+            callback.set_params(params)
+
+    def set_model(self, model):
+        self.model = model
+        for callback in self.callbacks:
             callback.set_model(model)
-            listed.append(callback._handle if isinstance(callback, LibraryCallback) else callback)
-        return listed
+
+    def for_fit(self):
+        """What fit() takes: of the library's own the library's objects."""
+        return [callback._handle if isinstance(callback, LibraryCallback) and not callback._overrides(*_HOOKS) else callback
+                for callback in self.callbacks]
+
+
+def _call_all(name):
+    def hook(self, *args):
+        for callback in self.callbacks:
+            getattr(callback, name)(*args)
+    hook.__name__, hook.__doc__ = name, getattr(Callback, name).__doc__
+    return hook
+
+
+for _name in _HOOKS:
+    setattr(CallbackList, _name, _call_all(_name))
 
 
 CLASSES = _tables.make_classes("callback", LibraryCallback)

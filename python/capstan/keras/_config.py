@@ -1,5 +1,6 @@
 """keras.config and keras.mixed_precision: dtypes that layers have unless they are given one."""
 from .. import _core
+from .._convert import refuse
 
 
 class DTypePolicy:
@@ -58,7 +59,42 @@ def image_data_format():
     return "channels_last"
 
 
-CONFIG = {f.__name__: f for f in (dtype_policy, set_dtype_policy, floatx, set_floatx, epsilon, image_data_format)}
+def set_epsilon(value):
+    """Raises for another number than epsilon()."""
+    refuse("set_epsilon", value=(float(value), epsilon()))
+
+
+def set_image_data_format(data_format):
+    """Raises for another than image_data_format(); layers have `data_format`."""
+    refuse("set_image_data_format", data_format=(data_format, image_data_format()))
+
+
+def backend():
+    """The name of what computes."""
+    return "capstan"
+
+
+_progress = {"is_interactive": True}
+
+
+def enable_interactive_logging():
+    """The progress of fit() and its like goes to the terminal, as it does from the start."""
+    _progress["is_interactive"] = True
+
+
+def disable_interactive_logging():
+    """The progress of fit() and its like goes to the logger "keras"."""
+    _progress["is_interactive"] = False
+
+
+def is_interactive_logging_enabled():
+    """Whether progress goes to the terminal."""
+    return _progress["is_interactive"]
+
+
+LOGGING = {f.__name__: f for f in (enable_interactive_logging, disable_interactive_logging, is_interactive_logging_enabled)}
+CONFIG = {f.__name__: f for f in (dtype_policy, set_dtype_policy, floatx, set_floatx, epsilon, set_epsilon, image_data_format,
+                                  set_image_data_format, backend)}
 MIXED_PRECISION = {"DTypePolicy": DTypePolicy, "Policy": DTypePolicy, "dtype_policy": dtype_policy,
                    "global_policy": dtype_policy, "set_dtype_policy": set_dtype_policy,
                    "set_global_policy": set_dtype_policy}

@@ -60,6 +60,7 @@ class Layer:
             raise ValueError(f"{type(self).__name__}: unknown options {sorted(unknown)}")
         self._ensure_handle(name, trainable, dtype)
         if activity_regularizer is not None:
+            self.activity_regularizer = activity_regularizer
             with Lent() as lent:
                 self._handle.set_activity_regularizer(lent.value(activity_regularizer))
 
@@ -94,6 +95,11 @@ class Layer:
         """Makes the weights; `input_shape` starts with the batch."""
 
     supports_masking = False  # what the layer gives has the masks of what it takes
+    input_spec = None  # what a class of one's own may set; calls do not look at it
+    activity_regularizer = None
+    autocast = True
+    metrics = ()
+    path = property(lambda self: self.name)
 
     def compute_mask(self, inputs, previous_mask=None):
         """The mask of what the layer gives; a class of one's own may make it of the inputs."""
@@ -280,11 +286,19 @@ class Layer:
         return cls(**config)
 
     def compute_output_shape(self, input_shape):
-        """The shape of the result for inputs of a shape, whose first length may be None."""
+        """The shapes of what the layer gives for inputs of a shape, or of a list or dict of them. Lengths may be None."""
         from .._ops import zeros
-        shape = [1 if n is None else n for n in input_shape]
-        result = self(zeros(shape))
-        return _core.TensorShape([None if input_shape[0] is None else result.shape[0]] + list(result.shape[1:]))
+        one = not isinstance(input_shape, dict) and all(not isinstance(n, (list, tuple, _core.TensorShape)) for n in input_shape)
+        named = input_shape if isinstance(input_shape, dict) else dict(enumerate([input_shape] if one else input_shape))
+        shapes = {name: list(shape) for name, shape in named.items()}
+        if any(None in shape[1:] for shape in shapes.values()):
+            inputs = {name: Input(shape[1:]) for name, shape in shapes.items()}
+        else:
+            inputs = {name: zeros([1 if n is None else n for n in shape]) for name, shape in shapes.items()}
+        result = self(inputs if isinstance(input_shape, dict) else inputs[0] if one else list(inputs.values()))
+        batch = {shape[0] for shape in shapes.values() if shape}
+        return nest.map_structure(
+            lambda y: _core.TensorShape(([None] if None in batch else list(y.shape[:1])) + list(y.shape[1:])), result)
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}>"
@@ -332,6 +346,8 @@ class LibraryLayer(Configured, Layer):
         given = self._bind(args, kwargs)
         for unused in ("batch_size", "autocast"):
             given.pop(unused, None)
+        for option, values in _tables.UNUSED.get(self._name, {}).items():
+            refuse(self._name, **{option: (given.pop(option, values[0]), *values)})
         shape = given.pop("input_shape", None)
         options = {o for o, _ in _tables.options_of(self._kind, self._name)}
         if "input_dim" in given and "input_dim" not in options:
@@ -344,43 +360,73 @@ class LibraryLayer(Configured, Layer):
             if option in given:
                 object.__setattr__(self, option, given[option])
         with Lent() as lent:
-            object.__setattr__(self, "_handle", _core.make_layer(self._serialized(lent)))
+            library = _core.make_layer(Configured._serialized(self, lent))
+        object.__setattr__(self, "_library", library)
+        object.__setattr__(self, "_handle", library)
+        if self._overrides("call", "build", "compute_mask"):
+            # A layer of one's own, of which the library's is a part: super().call() calls it.
+            object.__setattr__(self, "_handle", None)
+            object.__setattr__(self, "_is_own_class", True)
+            Layer._ensure_handle(self, given.get("name"), given.get("trainable", True), given.get("dtype"))
+            self._handle.track_member(library, snake_case(self._name))
         remember(self)
 
     def _ensure_handle(self, *unused):
         return self._handle
 
+    def _serialized(self, lent):
+        return lent._lend("PythonLayer", self) if self._is_own_class else super()._serialized(lent)
+
+    def __setattr__(self, name, value):
+        if self._is_option(name):
+            with Lent() as lent:
+                self._library.set_option(name, lent.value(value))
+            self._given[name] = value
+        else:
+            Layer.__setattr__(self, name, value)
+
     def _track(self, value):
         """Attributes of a layer of the library are no parts of it."""
+        if self._is_own_class:
+            Layer._track(self, value)
+
+    def get_config(self):
+        """What the layer was made with, with Keras's keys."""
+        return self._library.get_config()
 
     def build(self, input_shape):
         shapes = input_shape if input_shape and isinstance(input_shape[0], (list, tuple)) else [input_shape]
-        self._handle.build([list(s) for s in shapes])
+        self._library.build([list(s) for s in shapes])
 
     def __call__(self, inputs=None, *args, training=None, mask=None, **kwargs):
+        call = Layer.__call__ if self._is_own_class else type(self).call
+        return call(self, inputs, *args, training=training, mask=mask, **kwargs)
+
+    def call(self, inputs=None, *args, training=None, mask=None, **kwargs):
+        """The result, as a call of the layer gives it."""
         if isinstance(inputs, (list, tuple)) and all(isinstance(v, (int, float)) for v in nest.flatten(inputs)):
             inputs = convert_to_tensor(inputs)  # numbers are one tensor; a list of tensors is several inputs
         if not args and not kwargs:
-            return self._handle.call(inputs, training, mask)
+            return self._library.call(inputs, training, mask)
         if inputs is None:
             inputs = kwargs.pop("query", None)
         if self._name in _CELLS and (args or "states" in kwargs):
             states = nest.flatten(kwargs.pop("states") if "states" in kwargs else args[0])
-            output, states = self._handle.call((inputs, states), training, mask)
+            output, states = self._library.call((inputs, states), training, mask)
             return output, list(states)
         if "initial_state" in kwargs and len(kwargs) == 1 and not args:
-            return self._handle.call_rnn(inputs, training, mask, kwargs["initial_state"])
+            return self._library.call_rnn(inputs, training, mask, kwargs["initial_state"])
         if self._name in ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupQueryAttention"):
             return self._call_attention(inputs, args, training, mask, kwargs)
         raise TypeError(f"{self._name}: a call takes no {sorted(kwargs) or 'further arguments'}")
 
     def compute_mask(self, inputs, previous_mask=None):
         """The mask of what the layer gives."""
-        return _core.mask_of(self._handle.call(inputs, None, previous_mask))
+        return _core.mask_of(self._library.call(inputs, None, previous_mask))
 
     def reset_state(self):
         """Makes the states of a stateful layer zeros."""
-        _core.reset_rnn_state(self._handle)
+        _core.reset_rnn_state(self._library)
 
     reset_states = reset_state
 
@@ -410,7 +456,7 @@ class LibraryLayer(Configured, Layer):
         if hasattr(data, "batch") and hasattr(data, "take"):
             batches = data if steps is None else data.take(steps)
             data = np.concatenate([np.atleast_1d(batch.numpy()) for batch in batches])
-        _core.adapt(self._handle, data)
+        _core.adapt(self._library, data)
 
     def _call_attention(self, inputs, args, training, mask, kwargs):
         if not isinstance(inputs, (list, tuple)):
@@ -421,7 +467,7 @@ class LibraryLayer(Configured, Layer):
         scores = bool(kwargs.pop("return_attention_scores", False))
         if kwargs:
             raise TypeError(f"{self._name}: a call takes no {sorted(kwargs)}")
-        return self._handle.call_attention(inputs, training, mask, attention_mask, causal, scores)
+        return self._library.call_attention(inputs, training, mask, attention_mask, causal, scores)
 
     @property
     def output(self):
@@ -440,14 +486,14 @@ class LibraryLayer(Configured, Layer):
         return self._weight("bias")
 
     def __getattr__(self, name):
-        if name.startswith("__") or name == "_handle":
+        if name.startswith("__") or name in ("_handle", "_library"):
             raise AttributeError(name)
         weight = self._weight(name)
         if weight is None:
             given = self.__dict__.get("_given", {})
             if name in given:
                 return given[name]
-            config = self._handle.get_config()
+            config = self._library.get_config() if "_library" in self.__dict__ else {}
             if name in config:
                 return config[name]
             help = "\n  help: take the layer from a model, as model.get_layer(name) does" if name == "output" else ""
@@ -476,6 +522,7 @@ def wrap_layer(handle):
     layer = object.__new__(cls)
     object.__setattr__(layer, "_handle", handle)
     if issubclass(cls, LibraryLayer):
+        object.__setattr__(layer, "_library", handle)
         object.__setattr__(layer, "_given", {})
         object.__setattr__(layer, "_input_shape", None)
     remember(layer)
@@ -522,7 +569,19 @@ class Lambda(Layer):
         return self.function(inputs, **self.arguments)
 
 
+class _Embedding(LibraryLayer):
+    """An embedding whose rows may be given: `weights` is the table, or a list of it."""
+    _is_own_class = False
+
+    def __init__(self, *args, weights=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        if weights is not None:
+            self.build([None])
+            self.set_weights(weights if isinstance(weights, list) and len(weights) == 1 else [weights])
+
+
 from ._text_layers import BASES  # noqa: E402
 
-CLASSES = _tables.make_classes("layer", LibraryLayer, skip=("Sequential", "Functional", "InputLayer", "Lambda"), bases=BASES)
+CLASSES = _tables.make_classes("layer", LibraryLayer, skip=("Sequential", "Functional", "InputLayer", "Lambda"),
+                               bases=BASES | {"Embedding": _Embedding})
 del itertools

@@ -7,15 +7,35 @@ from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
 from ..data import Dataset
-from . import _objects, _saving
+from . import _config, _objects, _saving
 from ._callbacks import CallbackList, History
 from ._layers import _NOT_GIVEN, Input, InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
 from ._text_inputs import Front, FrontBatches, SequentialFront, SymbolicText
 
 
 def _write(text):
+    if not _config.is_interactive_logging_enabled():
+        import logging
+        return logging.getLogger("keras").info("%s", text.strip("\r\n"))
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+class _CompiledMetrics:
+    """What compile() was given as metrics, as train_step() of programs for Keras 2 calls it."""
+
+    def __init__(self, model):
+        self._model = model
+        self.metrics = model.metrics
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self._model.compute_metrics(None, y_true, y_pred, sample_weight)
+
+    def reset_state(self):
+        self._model.reset_metrics()
+
+    def result(self):
+        return self._model.get_metrics_result()
 
 
 class Model(Layer):
@@ -64,7 +84,10 @@ class Model(Layer):
                 run_eagerly=False, steps_per_execution=1, jit_compile="auto", auto_scale_loss=True):
         """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
         self.optimizer, self.run_eagerly = _objects.get_optimizer(optimizer), bool(run_eagerly)
-        self.loss = loss
+        if self.optimizer._overrides("apply_gradients", "apply"):
+            raise ValueError(f"compile: fit() would not call apply_gradients() of {type(self.optimizer).__name__}\n  help: call "
+                             "it in train_step() of a model of your own, which may keep the optimizer as another attribute")
+        self.loss, self.steps_per_execution = loss, int(steps_per_execution)
         if isinstance(loss, dict):
             losses = {name: _objects.loss_handle(item) for name, item in loss.items()}
         elif isinstance(loss, (list, tuple)):
@@ -86,7 +109,7 @@ class Model(Layer):
         history = History()
         history.set_model(self)
         self._prepare()
-        listed = CallbackList.of(callbacks, self)
+        listed = CallbackList(callbacks, model=self).for_fit()
         options.update(
             epochs=int(epochs), verbose=_verbosity(verbose), callbacks=listed, validation_split=float(validation_split),
             shuffle=bool(shuffle), initial_epoch=int(initial_epoch), steps_per_epoch=steps_per_epoch,
@@ -128,7 +151,7 @@ class Model(Layer):
                  return_dict=False):
         """The loss and the metrics: a number, a list of them, or a dict."""
         options = _data(self._numbers(x), y, sample_weight, batch_size)
-        options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
+        options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList(callbacks, model=self).for_fit(),
                        print=_write)
         self._prepare()
         values = _core.evaluate(self._ensure_handle(), options)
@@ -140,7 +163,7 @@ class Model(Layer):
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The results as arrays, computed in batches."""
         options = _data(self._numbers(x), None, None, batch_size)
-        options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
+        options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList(callbacks, model=self).for_fit(),
                        print=_write)
         return nest.map_structure(lambda t: t.numpy(), _core.predict(self._ensure_handle(), options))
 
@@ -179,6 +202,25 @@ class Model(Layer):
     def _compute_loss(self, x, y, y_pred, sample_weight, training):
         given = {"training": training} if "training" in _parameters(type(self).compute_loss) else {}
         return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **given)
+
+    loss, run_eagerly, steps_per_execution, jit_compile = None, False, 1, False  # before compile()
+    compiled = property(lambda self: "optimizer" in self.__dict__)
+    compiled_metrics = property(_CompiledMetrics)
+
+    def compiled_loss(self, y, y_pred, sample_weight=None, regularization_losses=None):
+        """compute_loss(), as train_step() of programs for Keras 2 calls it: with what the layers add, which is what
+        `regularization_losses` may be. The metric "loss" is told."""
+        del regularization_losses
+        loss = self.compute_loss(None, y, y_pred, sample_weight)
+        for metric in self.metrics:
+            if metric.name == "loss":
+                metric.update_state(loss)
+        return loss
+
+    def reset_metrics(self):
+        """Sets all metrics to their beginning."""
+        for metric in self.metrics:
+            metric.reset_state()
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """Updates the metrics of compile() and gives the values so far; a class of one's own may override it."""

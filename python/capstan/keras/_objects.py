@@ -4,7 +4,7 @@ import inspect
 import numpy as np
 
 from .. import _core
-from .._convert import convert_to_tensor
+from .._convert import convert_to_tensor, refuse
 from . import _tables
 from ._tables import Configured, Lent, snake_case
 
@@ -16,10 +16,12 @@ class Loss(Configured):
     def __init__(self, *args, **kwargs):
         if type(self)._name:
             super().__init__(*args, **kwargs)
-            return
-        self._reduction = kwargs.get("reduction", args[1] if len(args) > 1 else "sum_over_batch_size")
-        self.name = kwargs.get("name") or (args[0] if args else snake_case(type(self).__name__))
-        self._handle = _core.loss_of_function(lambda y, p: self.call(y, p), self._reduction or "none")
+            if not self._overrides("call"):
+                return
+        else:
+            self.reduction = kwargs.get("reduction", args[1] if len(args) > 1 else "sum_over_batch_size")
+            self.name = kwargs.get("name") or (args[0] if args else snake_case(type(self).__name__))
+        self._handle = _core.loss_of_function(lambda y, p: self.call(y, p), self.reduction or "none")
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         return self._handle.call(y_true, y_pred, sample_weight)
@@ -77,7 +79,7 @@ class Metric(Configured):
     def reset_state(self):
         """As before the first update."""
         if self._handle is not None:
-            return self._handle.reset_state()
+            self._handle.reset_state()
         for variable, initial in zip(self._weights, self._initial):
             variable.assign(initial)
 
@@ -89,7 +91,7 @@ class Metric(Configured):
 
     @property
     def variables(self):
-        return self._weights if self._handle is None else self._handle.variables
+        return self._weights + ([] if self._handle is None else list(self._handle.variables))
 
     weights = variables
 
@@ -118,6 +120,9 @@ class Optimizer(Configured):
     _kind = "optimizer"
 
     def __init__(self, *args, **kwargs):
+        if not self._name:
+            raise NotImplementedError(f"{type(self).__name__}: an optimizer of one's own derives from one of the library's, as "
+                                      "SGD, and overrides apply_gradients()")
         # Keras 2 called them so.
         if "lr" in kwargs:
             kwargs["learning_rate"] = kwargs.pop("lr")
@@ -127,6 +132,30 @@ class Optimizer(Configured):
             rate = self._given.get("learning_rate", self.learning_rate)
             self._given["learning_rate"] = SCHEDULES["InverseTimeDecay"](rate, 1, decay)
             self._make()
+
+    def finalize_variable_values(self, var_list):
+        """Gives the variables, which are all that it has updated, their averages, with `use_ema`; at the end of a training."""
+        if self.use_ema and len(list(var_list)) != len(self._handle.averages):
+            raise ValueError(f"{self.name}: finalize_variable_values() takes all {len(self._handle.averages)} variables that were "
+                             f"updated, not {len(list(var_list))}")
+        self._handle.finalize_variable_values()
+
+    def scale_loss(self, loss):
+        """The loss times what keeps small gradients from becoming 0, with `loss_scale_factor`."""
+        return self._handle.scale_loss(loss)
+
+    def exclude_from_weight_decay(self, var_list=None, var_names=None):
+        """Variables whose path contains one of `var_names` do not decay."""
+        refuse("exclude_from_weight_decay", var_list=(var_list, None))
+        self._handle.exclude_from_weight_decay(list(var_names or []))
+
+    def set_weights(self, weights):
+        """Sets all variables of the optimizer, in the order of `variables`."""
+        variables = self.variables
+        if len(weights) != len(variables):
+            raise ValueError(f"{self.name}: set_weights() was given {len(weights)} weights for {len(variables)} variables")
+        for variable, value in zip(variables, weights):
+            variable.assign(value)
 
     def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
                         experimental_aggregate_gradients=True):
@@ -157,11 +186,13 @@ class Optimizer(Configured):
 
     @property
     def learning_rate(self):
-        """The rate of the next update, also of a schedule."""
-        return self._handle.learning_rate
+        """The rate of the next update, also of a schedule: a number that can be assigned to, as a variable."""
+        return _Rate.of(self)
 
     @learning_rate.setter
     def learning_rate(self, rate):
+        if isinstance(rate, LearningRateSchedule):
+            raise AttributeError(f"{self.name}: a schedule is given when the optimizer is made")
         self._handle.learning_rate = float(rate)
 
     lr = learning_rate
@@ -180,61 +211,67 @@ class Optimizer(Configured):
         return self._handle.name
 
 
-class LearningRateSchedule(Configured):
-    """A function from the number of updates to a learning rate; a class of one's own overrides `__call__`."""
-    _kind = "schedule"
+class _Rate(float):
+    """The learning rate of an optimizer as it is now, with what programs call of Keras's variable."""
+
+    @classmethod
+    def of(cls, optimizer):
+        rate = cls(optimizer._handle.learning_rate)
+        rate._optimizer = optimizer
+        return rate
+
+    def numpy(self):
+        return np.float32(self)
+
+    def assign(self, value):
+        """Changes the rate of the optimizer."""
+        self._optimizer.learning_rate = value
+        return self._optimizer.learning_rate
+
+
+class _Function(Configured):
+    """What is called; a class of one's own overrides `__call__`."""
 
     def __init__(self, *args, **kwargs):
-        if type(self)._name:
+        if self._name:
             super().__init__(*args, **kwargs)
 
     def _serialized(self, lent):
-        return super()._serialized(lent) if type(self)._name else lent.function(self)
+        is_own = not self._name or self._overrides("__call__")
+        return lent.function(self) if is_own else super()._serialized(lent)
+
+    def _make(self):
+        with Lent() as lent:
+            self._handle = getattr(_core, "make_" + self._kind)(super()._serialized(lent))
+
+
+class LearningRateSchedule(_Function):
+    """A function from the number of updates to a learning rate; a class of one's own overrides `__call__`."""
+    _kind = "schedule"
 
     def __call__(self, step):
         return convert_to_tensor(self._handle.call(int(step)))
 
 
-class Initializer(Configured):
+class Initializer(_Function):
     """What makes the first value of a weight; a class of one's own overrides `__call__`."""
     _kind = "initializer"
-
-    def __init__(self, *args, **kwargs):
-        if type(self)._name:
-            super().__init__(*args, **kwargs)
-
-    def _serialized(self, lent):
-        return super()._serialized(lent) if type(self)._name else lent.function(self)
 
     def __call__(self, shape, dtype=None):
         return self._handle.call(shape, dtype)
 
 
-class Regularizer(Configured):
+class Regularizer(_Function):
     """A penalty on weights; a class of one's own overrides `__call__`."""
     _kind = "regularizer"
-
-    def __init__(self, *args, **kwargs):
-        if type(self)._name:
-            super().__init__(*args, **kwargs)
-
-    def _serialized(self, lent):
-        return super()._serialized(lent) if type(self)._name else lent.function(self)
 
     def __call__(self, x):
         return self._handle.call(x)
 
 
-class Constraint(Configured):
+class Constraint(_Function):
     """What weights are brought to after an update; a class of one's own overrides `__call__`."""
     _kind = "constraint"
-
-    def __init__(self, *args, **kwargs):
-        if type(self)._name:
-            super().__init__(*args, **kwargs)
-
-    def _serialized(self, lent):
-        return super()._serialized(lent) if type(self)._name else lent.function(self)
 
     def __call__(self, w):
         return self._handle.call(w)
@@ -249,6 +286,7 @@ INITIALIZERS = _tables.make_classes("initializer", Initializer)
 
 
 class _Constant(INITIALIZERS["Constant"]):
+    _signature = INITIALIZERS["Constant"]._signature
     __doc__ = INITIALIZERS["Constant"].__doc__ + " An array is spread over the shape."
 
     def _make(self):
@@ -375,7 +413,8 @@ def metric_handle(metric):
     if isinstance(metric, str):
         return _core.metric_of_name(metric)
     if isinstance(metric, Metric):
-        return _core.metric_of_object(metric, metric.name) if metric._handle is None else metric._handle
+        is_own = metric._handle is None or metric._overrides("update_state", "result", "reset_state")
+        return _core.metric_of_object(metric, metric.name) if is_own else metric._handle
     if isinstance(metric, type) and issubclass(metric, Metric):
         return metric_handle(metric())
     return _core.metric_of_function(lambda y, p: metric(y, p), getattr(metric, "__name__", "function"))

@@ -39,12 +39,16 @@ layer DepthwiseConv2D kernel_size strides padding depth_multiplier data_format d
     depthwise_constraint
 layer Dropout rate noise_shape
 layer EinsumDense equation output_shape activation bias_axes kernel_initializer bias_initializer kernel_regularizer
-    bias_regularizer kernel_constraint bias_constraint
+    bias_regularizer kernel_constraint bias_constraint lora_rank lora_alpha gptq_unpacked_column_size quantization_config
 layer Embedding input_dim output_dim embeddings_initializer embeddings_regularizer embeddings_constraint mask_zero
+    weights lora_rank lora_alpha quantization_config
 layer GRU units activation recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer
     kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer kernel_constraint
     recurrent_constraint bias_constraint dropout recurrent_dropout seed return_sequences return_state go_backwards
-    stateful unroll reset_after
+    stateful unroll reset_after use_cudnn
+layer GroupQueryAttention head_dim num_query_heads num_key_value_heads dropout use_bias sliding_window flash_attention
+    kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint
+    bias_constraint use_gate seed
 layer GRUCell units activation recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer
     kernel_regularizer recurrent_regularizer bias_regularizer kernel_constraint recurrent_constraint bias_constraint
     dropout recurrent_dropout reset_after
@@ -53,12 +57,16 @@ layer IntegerLookup max_tokens num_oov_indices mask_token oov_token vocabulary v
     output_mode sparse pad_to_max_tokens oov_method salt
 layer LSTM units activation recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer
     unit_forget_bias kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer kernel_constraint
-    recurrent_constraint bias_constraint dropout recurrent_dropout seed
+    recurrent_constraint bias_constraint dropout recurrent_dropout seed return_sequences return_state go_backwards
+    stateful unroll use_cudnn
 layer LSTMCell units activation recurrent_activation use_bias kernel_initializer recurrent_initializer
     bias_initializer unit_forget_bias
 layer MaxPooling1D pool_size strides
 layer MaxPooling2D pool_size strides
 layer MaxPooling3D pool_size strides
+layer MultiHeadAttention num_heads key_dim value_dim dropout use_bias output_shape attention_axes sliding_window
+    flash_attention kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer
+    kernel_constraint bias_constraint use_gate seed
 layer Normalization axis mean variance
 layer SeparableConv1D filters kernel_size strides padding data_format dilation_rate depth_multiplier activation
     use_bias depthwise_initializer pointwise_initializer bias_initializer depthwise_regularizer pointwise_regularizer

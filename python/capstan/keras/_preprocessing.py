@@ -187,6 +187,6 @@ preprocessing = _modules.make_module("keras.preprocessing", {
     "text": _module("text", {f.__name__: f for f in (text_to_word_sequence, one_hot, Tokenizer, tokenizer_from_json)}),
     "sequence": _module("sequence", {"pad_sequences": _F["pad_sequences"], "skipgrams": skipgrams,
                                      "make_sampling_table": make_sampling_table}),
-    "image": _module("image", {name: _F[name] for name in ("load_img", "img_to_array", "save_img")}),
+    "image": _module("image", {name: _F[name] for name in ("load_img", "img_to_array", "array_to_img", "save_img")}),
     **{name: _F[name] for name in ("image_dataset_from_directory", "text_dataset_from_directory",
                                    "timeseries_dataset_from_array")}}, "tf.keras.preprocessing")

@@ -24,8 +24,15 @@ _SHARED = {
 _MODULES = {kind: f"capstan.keras.{kind}s" for kind in ("layer", "loss", "metric", "optimizer", "initializer",
                                                         "regularizer", "constraint", "callback")}
 _MODULES.update(schedule="capstan.keras.optimizers.schedules", loss="capstan.keras.losses")
-# What Keras takes besides the table, and what becomes of it.
-_EXTRA = {"layer": ("input_shape", "input_dim", "batch_size", "batch_input_shape", "autocast")}
+# What Keras takes besides the table, by kind or class.
+_EXTRA = {"layer": ("input_shape", "input_dim", "batch_size", "batch_input_shape", "autocast"), "Embedding": ("weights",)}
+# What stands for something that the library does not have, by class: the values that do without it, the default first.
+_LORA = {"lora_rank": (None,), "lora_alpha": (None,), "quantization_config": (None,)}
+_ATTENTION = {"sliding_window": (None,), "flash_attention": (None, False), "use_gate": (False,)}
+UNUSED = {"Dense": _LORA, "EinsumDense": _LORA | {"gptq_unpacked_column_size": (None,)}, "Embedding": _LORA, "MultiHeadAttention": _ATTENTION,
+          "GroupQueryAttention": _ATTENTION, "GRU": {"use_cudnn": ("auto", False)}, "LSTM": {"use_cudnn": ("auto", False)}}
+# Options that are the default if they are None.
+_DEFAULT_IF_NONE = ("name", "dtype", "data_format")
 
 
 def snake_case(name):
@@ -95,12 +102,38 @@ class Configured:
         self._make()
 
     @classmethod
+    def _overrides(cls, *names):
+        """Whether a class of the program has one of these methods in place of the library's class that it derives from."""
+        made = next((c for c in cls.__mro__ if "_signature" in vars(c)), cls)
+        return any(getattr(cls, name) is not getattr(made, name) for name in names)
+
+    def __getattr__(self, name):
+        """What the object was made with: optimizer.momentum, loss.reduction."""
+        if name in self.__dict__.get("_given", ()):
+            return self._given[name]
+        parameter = self._signature.parameters.get(name) if self._name and name[:1] != "_" else None
+        if parameter is None or parameter.default is parameter.empty:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return parameter.default
+
+    def __setattr__(self, name, value):
+        if self._is_option(name):
+            raise AttributeError(f"{type(self).__name__}: the option {name!r} is fixed when the object is made\n  help: make "
+                                 "another one with it")
+        object.__setattr__(self, name, value)
+
+    def _is_option(self, name):
+        """Whether this is an option that the library's object, which is there, was made with."""
+        return bool(self._name) and "_handle" in self.__dict__ and name in self._signature.parameters and not isinstance(
+            getattr(type(self), name, None), property)
+
+    @classmethod
     def _bind(cls, args, kwargs):
-        bound = cls.__init__.__signature__.bind(None, *args, **kwargs)
-        return {k: v for k, v in bound.arguments.items() if k != "self"}
+        bound = cls._signature.bind(None, *args, **kwargs)
+        return {k: v for k, v in bound.arguments.items() if k != "self" and not (v is None and k in _DEFAULT_IF_NONE)}
 
     def _config(self, lent):
-        return {k: lent.value(v) for k, v in self._given.items() if not (k == "name" and v is None)}
+        return {k: lent.value(v) for k, v in self._given.items()}
 
     def _serialized(self, lent):
         return {"class_name": self._name, "config": self._config(lent)}
@@ -118,8 +151,9 @@ class Configured:
     @classmethod
     def from_config(cls, config):
         """An object of what get_config() gave."""
-        known = cls.__init__.__signature__.parameters
-        return cls(**{k: v for k, v in config.items() if k in known})
+        known = inspect.signature(cls.__init__).parameters
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        return cls(**{k: v for k, v in config.items() if takes_all or k in known})
 
     def __reduce__(self):
         return _rebuild, (type(self), self._given)
@@ -148,7 +182,8 @@ def _signature(kind, name, options, defaults):
     required = [o for o, is_required in options if is_required]
     optional = [o for o, is_required in options if not is_required]
     shared = [s for s in _SHARED.get(kind, ())]
-    own = [o for o in optional if o not in shared]
+    unused = UNUSED.get(name, {}) if kind == "layer" else {}
+    own = [o for o in itertools.chain(optional, _EXTRA.get(name, ()), unused) if o not in shared]
     wanted = _ORDER.get((kind, name), [])
     if kind == "optimizer" and not wanted:
         wanted = ["learning_rate"]
@@ -158,7 +193,8 @@ def _signature(kind, name, options, defaults):
     order.sort(key=lambda o: o not in required)
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     empty = inspect.Parameter.empty
-    defaults = {"trainable": True, "name": None, "dtype": None, "reduction": "sum_over_batch_size"} | {k: _default(v) for k, v in defaults.items()}
+    defaults = {"trainable": True, "reduction": "sum_over_batch_size"} | {k: _default(v) for k, v in defaults.items()}
+    defaults |= {option: None for option in _DEFAULT_IF_NONE} | {option: values[0] for option, values in unused.items()}
     for option in order:
         default = empty if option in required else defaults.get(option)
         parameters.append(inspect.Parameter(option, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
@@ -203,5 +239,5 @@ def _make_class(kind, base, name, text, options, defaults):
     __init__.__qualname__ = f"{name}.__init__"
     listed = "\n".join(f"    {p}" for p in list(signature.parameters.values())[1:])
     return type(name, (base,), {
-        "__init__": __init__, "__doc__": f"{text}\n\nOptions:\n{listed}", "_kind": kind, "_name": name,
+        "__init__": __init__, "__doc__": f"{text}\n\nOptions:\n{listed}", "_kind": kind, "_name": name, "_signature": signature,
         "__module__": _MODULES[kind], "__qualname__": name})

@@ -27,7 +27,7 @@ class VocabularyLayer(LibraryLayer):
 
     def get_vocabulary(self, include_special_tokens=True):
         """The token of each place, or the vocabulary alone."""
-        tokens = _core.vocabulary_of(self._handle, bool(include_special_tokens))
+        tokens = _core.vocabulary_of(self._library, bool(include_special_tokens))
         return [t.decode("utf-8", "surrogateescape") if isinstance(t, bytes) else t for t in tokens]
 
     def set_vocabulary(self, vocabulary, idf_weights=None):
@@ -39,11 +39,11 @@ class VocabularyLayer(LibraryLayer):
         found = _texts.texts_of(list(vocabulary)) if len(vocabulary) else None
         tokens = [int(t) for t in np.asarray(vocabulary).ravel()] if self._name == "IntegerLookup" else (
             [] if found is None else list(found._array))
-        _core.set_vocabulary(self._handle, tokens, [] if idf_weights is None else [float(w) for w in idf_weights])
+        _core.set_vocabulary(self._library, tokens, [] if idf_weights is None else [float(w) for w in idf_weights])
 
     def vocabulary_size(self):
         """The number of places, with the special ones."""
-        return _core.vocabulary_size(self._handle)
+        return _core.vocabulary_size(self._library)
 
     def adapt(self, data, batch_size=None, steps=None):
         """Makes a vocabulary of the tokens of data, texts or a dataset of batches of them, the most frequent first."""
@@ -56,19 +56,19 @@ class VocabularyLayer(LibraryLayer):
         self.finalize_state()
 
     def _learn(self, data):
-        _core.adapt_text_layer(self._handle, *_parts(self._standard(data), self._name))
+        _core.adapt_text_layer(self._library, *_parts(self._standard(data), self._name))
 
     def reset_state(self):
         """Forgets what adapt() has learned."""
-        _core.reset_text_layer(self._handle)
+        _core.reset_text_layer(self._library)
 
     def update_state(self, data):
         """Counts the tokens of one batch."""
-        _core.update_text_layer(self._handle, *_parts(self._standard(data), self._name))
+        _core.update_text_layer(self._library, *_parts(self._standard(data), self._name))
 
     def finalize_state(self):
         """Makes the vocabulary of what was counted."""
-        _core.finalize_text_layer(self._handle)
+        _core.finalize_text_layer(self._library)
 
     def _standard(self, texts):
         """The texts as the library takes them."""
@@ -87,7 +87,7 @@ class VocabularyLayer(LibraryLayer):
             return numbers_of(self, [inputs])
         if isinstance(inputs, RaggedTensor) and self._gives_ids():
             return inputs.with_flat_values(self(inputs.flat_values))
-        return _core.call_text_layer(self._handle, *_parts(self._standard(inputs), self._name))
+        return _core.call_text_layer(self._library, *_parts(self._standard(inputs), self._name))
 
 
 class StringLookupLayer(VocabularyLayer):
@@ -103,7 +103,7 @@ class StringLookupLayer(VocabularyLayer):
             return super().__call__(inputs, *args, **kwargs)
         if isinstance(inputs, RaggedTensor):
             return inputs.with_flat_values(self(inputs.flat_values))
-        return _core.lookup_texts(self._handle, convert_to_tensor(inputs))
+        return _core.lookup_texts(self._library, convert_to_tensor(inputs))
 
 
 class TextVectorizationLayer(VocabularyLayer):
@@ -143,7 +143,7 @@ class IntegerLookupLayer(VocabularyLayer):
             if self._given.get("output_mode") == "tf_idf" and any(b.ndim < 2 for b in batches):
                 raise ValueError("IntegerLookup: with tf_idf a dataset gives rows, which are the documents")
             data = np.concatenate([np.atleast_1d(b) for b in batches])
-        _core.adapt_ids(self._handle, convert_to_tensor(data))
+        _core.adapt_ids(self._library, convert_to_tensor(data))
 
 
 class HashingLayer(LibraryLayer):
@@ -156,7 +156,7 @@ class HashingLayer(LibraryLayer):
         found = _texts.texts_of(inputs)
         if found is None:
             return super().__call__(inputs, *args, **kwargs)
-        return _core.call_text_layer(self._handle, *_parts(found, self._name))
+        return _core.call_text_layer(self._library, *_parts(found, self._name))
 
 
 class HashedCrossingLayer(LibraryLayer):
@@ -169,7 +169,7 @@ class HashedCrossingLayer(LibraryLayer):
         if all(isinstance(f, _core.Tensor) for f in inputs):
             return super().__call__(inputs, *args, **kwargs)
         features = [(f, _texts.texts_of(f)) for f in inputs]
-        return _core.hashed_crossing(self._handle, [convert_to_tensor(f) if found is None else _parts(found, self._name)
+        return _core.hashed_crossing(self._library, [convert_to_tensor(f) if found is None else _parts(found, self._name)
                                                     for f, found in features])
 
 

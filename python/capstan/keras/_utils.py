@@ -133,15 +133,32 @@ def img_to_array(img, data_format=None, dtype=None):
     return array[..., None] if array.ndim == 2 else array
 
 
+def _scaled(x, scale):
+    """With `scale` from 0, the least element, to 255, the largest."""
+    if scale:
+        x = x - x.min()
+        x = x / x.max() * 255 if x.max() > 0 else x
+    return x
+
+
+def array_to_img(x, data_format=None, scale=True, dtype=None):
+    """An array [height, width, channels] as an image of Pillow, which must be installed; with `scale` from its least to its
+    largest element."""
+    from PIL import Image
+    refuse("array_to_img", data_format=(data_format, None, "channels_last"))
+    x = np.asarray(x, dtype or "float32")
+    if x.ndim != 3 or x.shape[2] not in (1, 3, 4):
+        raise ValueError(f"array_to_img: x must be [height, width, 1, 3 or 4], not of the shape {x.shape}")
+    x = _scaled(x, scale).astype("uint8")
+    return Image.fromarray(x[..., 0] if x.shape[2] == 1 else x)
+
+
 def save_img(path, x, data_format=None, file_format=None, scale=True):
     """Writes an array [height, width, channels] as a PNG or JPEG file, by the end of the path; with `scale` from its
     least to its largest element."""
     from .. import files
     refuse("save_img", data_format=(data_format, None, "channels_last"))
-    x = np.asarray(x, "float32")
-    if scale:
-        x = x - x.min()
-        x = x / x.max() * 255 if x.max() > 0 else x
+    x = _scaled(np.asarray(x, "float32"), scale)
     end = file_format or str(path).rpartition(".")[2].lower()
     if end not in ("png", "jpg", "jpeg"):
         raise ValueError(f"save_img: {end!r} is neither png nor jpg")
@@ -253,6 +270,6 @@ def get_source_inputs(tensor):
 
 FUNCTIONS = {f.__name__: f for f in (
     to_categorical, get_source_inputs, set_random_seed, plot_model, image_dataset_from_directory, text_dataset_from_directory,
-    timeseries_dataset_from_array, pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset,
-    pack_x_y_sample_weight, unpack_x_y_sample_weight, get_file, PyDataset, Progbar)}
+    timeseries_dataset_from_array, pad_sequences, normalize, load_img, img_to_array, array_to_img, save_img,
+    split_dataset,    pack_x_y_sample_weight, unpack_x_y_sample_weight, get_file, PyDataset, Progbar)}
 FUNCTIONS["Sequence"] = PyDataset

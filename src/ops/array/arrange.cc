@@ -89,12 +89,9 @@ bool batch_tile(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- repeat ---
 
-struct RepeatAttributes {
-  IntList repeats;
-  OptionalAxis axis;
-};
-constexpr AttributeType kRepeatAttributes = attribute_type<RepeatAttributes>(
-    {field<&RepeatAttributes::repeats>("repeats", true), field<&RepeatAttributes::axis>("axis")});
+Tensor repeat_by_name(Operand x, std::span<const std::int64_t> repeats, const OptionalAxis& axis) {
+  return repeat(x, repeats, axis.has_value ? std::optional<int>(axis.value) : std::nullopt);
+}
 
 // --- reverse, roll ---
 
@@ -253,21 +250,8 @@ constinit const OpDef kTile = {
     .batch = batch_tile,
     .programs = &kWithIdentity<first_operand>,
 };
-constinit const OpDef kRepeat = {
-    .name = "repeat",
-    .text = "Every element along an axis repeated, each in its place.",
-    .kind = OpKind::kComposite,
-    .flags = kCheapAgain,
-    .attributes = &kRepeatAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& attributes = *static_cast<const RepeatAttributes*>(data);
-          std::optional<int> axis;
-          if (attributes.axis.has_value) axis = attributes.axis.value;
-          outputs.push_back(repeat(inputs[0], attributes.repeats.span(), axis));
-        },
-    .programs = &kWithIdentity<first_operand>,
-};
+constinit const OpDef kRepeat = composite<&repeat_by_name, "x, repeats, axis", NoValue{}>(
+    "repeat", "Every element along an axis repeated, each in its place.", kCheapAgain, &kWithIdentity<first_operand>);
 constinit const OpDef kReverse = {
     .name = "reverse",
     .text = "The elements in opposite order along given axes.",

@@ -148,12 +148,9 @@ bool batch_with_slice(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- slice and strided_slice in the words of getitem ---
 
-struct SliceAttributes {
-  IntList begin;
-  IntList size;
-};
-constexpr AttributeType kSliceAttributes = attribute_type<SliceAttributes>(
-    {field<&SliceAttributes::begin>("begin", true), field<&SliceAttributes::size>("size", true)});
+Tensor slice_by_name(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> size) {
+  return slice(x, Shape(begin), Shape(size));
+}
 
 // --- The ops ---
 
@@ -197,17 +194,8 @@ constexpr OpDef kWithSlice = {
           outputs.push_back(with_slice(inputs[0], items, inputs[1]));
         },
 };
-constexpr OpDef kSlice = {
-    .name = "slice",
-    .text = "A box of a tensor, given by where it begins and its size.",
-    .kind = OpKind::kComposite,
-    .attributes = &kSliceAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& attributes = *static_cast<const SliceAttributes*>(data);
-          outputs.push_back(slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
-        },
-};
+constexpr OpDef kSlice =
+    composite<&slice_by_name, "x, begin, size">("slice", "A box of a tensor, given by where it begins and its size.");
 constexpr OpDef kStridedSlice =
     composite<&strided_slice,
               "x, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask",

@@ -17,44 +17,25 @@ namespace capstan {
 
 namespace {
 
-template <int R>
-struct TransposeAttributes {
-  ExactLengths<R + 2> output_shape;
-  PerAxis<R> strides;
-  PackedPadding padding{.kind = Padding::Kind::kSame};
-  PerAxis<R> dilations;
-};
-template <int R>
-constexpr AttributeType kTransposeAttributes = attribute_type<TransposeAttributes<R>>(
-    {field<&TransposeAttributes<R>::output_shape>("output_shape", true),
-     field<&TransposeAttributes<R>::strides>("strides"), field<&TransposeAttributes<R>::padding>("padding"),
-     field<&TransposeAttributes<R>::dilations>("dilations")});
-
 // By name a stride may also be written between those of batch and channels.
 Tensor conv1d_by_name(Operand x, Operand filters, PerAxis<1> stride, const Padding& padding, PerAxis<1> dilations) {
   return conv1d(x, filters, stride.at[0], padding, dilations.at[0]);
 }
 
-// composite<> would keep shapes of any rank, for which there is no room.
+// Of the result's shape by name: a Shape of any rank would need more room than attributes have.
+template <int R, auto kFunction>
+Tensor transpose_by_name(Operand x, Operand filters, const ExactLengths<R + 2>& output_shape, PerAxis<R> strides,
+                         const Padding& padding, PerAxis<R> dilations) {
+  if constexpr (R == 1) {
+    return kFunction(x, filters, output_shape.shape(), strides.at[0], padding, dilations.at[0]);
+  } else {
+    return kFunction(x, filters, output_shape.shape(), strides.numbers(), padding, dilations.numbers());
+  }
+}
 template <int R, auto kFunction>
 constexpr OpDef transpose_op(std::string_view name, std::string_view text) {
-  return {.name = name,
-          .text = text,
-          .kind = OpKind::kComposite,
-          .arity = 2,
-          .input_names = "x, filters",
-          .attributes = &kTransposeAttributes<R>,
-          .compose = [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-            const auto& a = *static_cast<const TransposeAttributes<R>*>(attributes);
-            const auto numbers = [](const PerAxis<R>& field) {
-              if constexpr (R == 1)
-                return std::int64_t{field.at[0]};
-              else
-                return field.numbers();
-            };
-            outputs.push_back(kFunction(inputs[0], inputs[1], a.output_shape.shape(), numbers(a.strides),
-                                        unpack(a.padding), numbers(a.dilations)));
-          }};
+  return composite<&transpose_by_name<R, kFunction>, "x, filters, output_shape, strides, padding, dilations", NoValue{},
+                   PackedPadding{.kind = Padding::Kind::kSame}, NoValue{}>(name, text);
 }
 
 // A signal [batch, width, channels], or filters [width, in, out], as an image of one row.

@@ -15,6 +15,7 @@
 #include "src/core/named_errors.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 
 namespace capstan {
@@ -71,12 +72,6 @@ AttributeValue get_field(const AxisPairs& field) {
   return {std::vector<AttributeValue>{a, b}};
 }
 
-struct TensordotAttributes {
-  AxisPairs axes;
-};
-constexpr AttributeType kTensordotAttributes =
-    attribute_type<TensordotAttributes>({field<&TensordotAttributes::axes>("axes", true)});
-
 // x as a matrix whose columns (rows if `summed_first`) are the summed axes.
 Tensor as_matrix(const Tensor& x, std::span<const int> summed, bool summed_first, Shape* free_shape) {
   const Shape shape = x.shape();
@@ -100,7 +95,9 @@ Tensor as_matrix(const Tensor& x, std::span<const int> summed, bool summed_first
   return reshape(moved, summed_first ? Shape{summed_size, free_size} : Shape{free_size, summed_size});
 }
 
-Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) try {
+Tensor contract(Operand left_operand, Operand right_operand, const AxisPairs& pairs) try {
+  const Tensor a = to_tensor(left_operand);
+  const Tensor b = to_tensor(right_operand);
   std::vector<int> axes_a;
   std::vector<int> axes_b;
   if (pairs.is_number) {
@@ -137,36 +134,21 @@ Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) try {
 
 }  // namespace
 
-constinit const OpDef kTensordot = {
-    .name = "tensordot",
-    .text = "The sum of products over pairs of axes.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kTensordotAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(contract(to_tensor(inputs[0]), to_tensor(inputs[1]),
-                                     static_cast<const TensordotAttributes*>(attributes)->axes));
-        },
-};
+constinit const OpDef kTensordot =
+    composite<&contract, "a, b, axes">("tensordot", "The sum of products over pairs of axes.");
 
-Tensor tensordot(Operand a, Operand b, int axes) try {
+Tensor tensordot(Operand a, Operand b, int axes) {
   AxisPairs pairs;
   pairs.is_number = true;
   pairs.number = axes;
-  return contract(to_tensor(a), to_tensor(b), pairs);
-} catch (const Error&) {
-  rethrow_as("tensordot");
+  return contract(a, b, pairs);
 }
 
-Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b) try {
+Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b) {
   AxisPairs pairs;
   fill_axes(std::vector<std::int64_t>(axes_a.begin(), axes_a.end()), pairs.a, &pairs.count_a);
   fill_axes(std::vector<std::int64_t>(axes_b.begin(), axes_b.end()), pairs.b, &pairs.count_b);
-  return contract(to_tensor(a), to_tensor(b), pairs);
-} catch (const Error&) {
-  rethrow_as("tensordot");
+  return contract(a, b, pairs);
 }
 
 CAPSTAN_OPS(linalg, &kTensordot);

@@ -97,22 +97,19 @@ Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   return pow(reduce_sum(pow(abs(x), order), axis, {.keepdims = keepdims}), 1 / order);
 }
 
-struct ClipAttributes {
-  double clip_norm = 0;
-  Axes axes;
-};
-constexpr AttributeType kClipAttributes = attribute_type<ClipAttributes>(
-    {field<&ClipAttributes::clip_norm>("clip_norm", true), field<&ClipAttributes::axes>("axes")});
-
-struct GlobalClipAttributes {
-  double clip_norm = 0;
-};
-constexpr AttributeType kGlobalClipAttributes =
-    attribute_type<GlobalClipAttributes>({field<&GlobalClipAttributes::clip_norm>("clip_norm", true)});
-
 // What global norms read of a tensor: the rows of a row-sparse gradient, whose repeats are not
 // merged.
 Tensor dense_part(const Tensor& tensor) { return tensor.is_row_sparse() ? tensor.values() : tensor; }
+
+// By name the largest norm is a number, not a tensor.
+Tensor clip_by_norm_by_name(Operand x, double clip_norm, Axes axes) { return clip_by_norm(x, clip_norm, axes); }
+Tensor clip_by_average_norm_by_name(Operand x, double clip_norm) { return clip_by_average_norm(x, clip_norm); }
+// By name the global norm is the last of the results.
+std::vector<Tensor> clip_by_global_norm_by_name(std::span<const Tensor> tensors, double clip_norm) {
+  ClippedByGlobalNorm clipped = clip_by_global_norm(tensors, clip_norm);
+  clipped.tensors.push_back(std::move(clipped.global_norm));
+  return std::move(clipped.tensors);
+}
 
 }  // namespace
 
@@ -128,46 +125,14 @@ constinit const OpDef kL2Normalize = composite<&l2_normalize, "x, axis, epsilon"
 constinit const OpDef kGlobalNorm = composite<overload<Tensor(std::span<const Tensor>)>(&global_norm), "tensors">(
     "global_norm", "The square root of the sum of all squares of all tensors.");
 
-constinit const OpDef kClipByNorm = {
-    .name = "clip_by_norm",
-    .text = "Scales x down where its norm over axes exceeds clip_norm.",
-    .kind = OpKind::kComposite,
-    .attributes = &kClipAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const ClipAttributes*>(attributes);
-          outputs.push_back(clip_by_norm(inputs[0], a.clip_norm, a.axes));
-        },
-};
+constinit const OpDef kClipByNorm = composite<&clip_by_norm_by_name, "x, clip_norm, axes", NoValue{}>(
+    "clip_by_norm", "Scales x down where its norm over axes exceeds clip_norm.");
 
-constinit const OpDef kClipByAverageNorm = {
-    .name = "clip_by_average_norm",
-    .text = "Scales x down where its norm, divided by the number of elements, exceeds clip_norm.",
-    .kind = OpKind::kComposite,
-    .attributes = &kGlobalClipAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              clip_by_average_norm(inputs[0], static_cast<const GlobalClipAttributes*>(attributes)->clip_norm));
-        },
-};
+constinit const OpDef kClipByAverageNorm = composite<&clip_by_average_norm_by_name, "x, clip_norm">(
+    "clip_by_average_norm", "Scales x down where its norm, divided by the number of elements, exceeds clip_norm.");
 
-constinit const OpDef kClipByGlobalNorm = {
-    .name = "clip_by_global_norm",
-    .text = "Scales all tensors down together if their global norm exceeds clip_norm.",
-    .kind = OpKind::kComposite,
-    .arity = kVariadic,
-    .outputs = kVariadic,
-    .input_names = "tensors",
-    .attributes = &kGlobalClipAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const GlobalClipAttributes*>(attributes);
-          ClippedByGlobalNorm clipped = clip_by_global_norm(detail::list_of(inputs), a.clip_norm);
-          outputs = std::move(clipped.tensors);
-          outputs.push_back(std::move(clipped.global_norm));
-        },
-};
+constinit const OpDef kClipByGlobalNorm = composite<&clip_by_global_norm_by_name, "tensors, clip_norm">(
+    "clip_by_global_norm", "Scales all tensors down together if their global norm exceeds clip_norm.");
 
 NormOrder::NormOrder(const char* name) {
   const std::string_view text = name == nullptr ? "" : name;

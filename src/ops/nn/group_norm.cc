@@ -20,13 +20,6 @@ namespace capstan {
 
 namespace {
 
-struct WeightedAttributes {
-  Axes axes;
-  bool keepdims = false;
-};
-constexpr AttributeType kWeightedAttributes = attribute_type<WeightedAttributes>(
-    {field<&WeightedAttributes::axes>("axes", true), field<&WeightedAttributes::keepdims>("keepdims")});
-
 // Scale and offset must be vectors of one number per channel.
 Tensor channel_vector(std::string_view op, const Tensor& x, Operand operand, std::string_view name) {
   Tensor vector = to_tensor(operand);
@@ -48,6 +41,10 @@ Tensor by_groups(std::string_view op, const Tensor& x, std::int64_t groups, Oper
   return reshape_like(normal, x) * factor + shift;
 }
 
+Moments weighted_moments_by_name(Operand x, Operand weights, Axes axes, bool keepdims) {
+  return weighted_moments(x, axes, weights, {.keepdims = keepdims});
+}
+
 }  // namespace
 
 constinit const OpDef kGroupNormalization = composite<&group_normalization, "x, scale, offset, groups, epsilon", 1e-3>(
@@ -63,22 +60,8 @@ constinit const OpDef kLocalResponseNormalization =
     composite<&local_response_normalization, "x, depth_radius, bias, alpha, beta", 5, 1, 1, 0.5>(
         "local_response_normalization", "x / (bias + alpha * sum(x^2 of neighbouring channels))^beta.");
 
-constinit const OpDef kWeightedMoments = {
-    .name = "weighted_moments",
-    .text = "Mean and variance over axes, of elements with weights.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .outputs = 2,
-    .input_names = "x, weights",
-    .attributes = &kWeightedAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const WeightedAttributes*>(attributes);
-          Moments result = weighted_moments(inputs[0], a.axes, inputs[1], {.keepdims = a.keepdims});
-          outputs.push_back(std::move(result.mean));
-          outputs.push_back(std::move(result.variance));
-        },
-};
+constinit const OpDef kWeightedMoments = composite<&weighted_moments_by_name, "x, weights, axes, keepdims", false>(
+    "weighted_moments", "Mean and variance over axes, of elements with weights.");
 
 Tensor group_normalization(Operand x, Operand scale, Operand offset, std::int64_t groups, double epsilon) try {
   const Tensor value = floating_operand("group_normalization", x);

@@ -62,17 +62,13 @@ void set_field(PaddingName& field, const AttributeValue& value, std::string_view
 }
 AttributeValue get_field(const PaddingName& field) { return {field.kind == Padding::Kind::kSame ? "SAME" : "VALID"}; }
 
-struct GeneralAttributes {
-  UpToThree window_shape;
-  UpToThree strides;
-  UpToThree dilations;
-  PoolingType pooling_type = PoolingType::kMax;
-  PaddingName padding;
-};
-constexpr AttributeType kGeneralAttributes = attribute_type<GeneralAttributes>(
-    {field<&GeneralAttributes::window_shape>("window_shape", true),
-     field<&GeneralAttributes::pooling_type>("pooling_type", true), field<&GeneralAttributes::strides>("strides"),
-     field<&GeneralAttributes::padding>("padding"), field<&GeneralAttributes::dilations>("dilations")});
+Tensor general_pool_by_name(Operand x, const UpToThree& window_shape, PoolingType pooling_type,
+                            const UpToThree& strides, PaddingName padding, const UpToThree& dilations) {
+  Padding kind("VALID");
+  kind.kind = padding.kind;
+  return pool(x, window_shape.numbers(), pooling_type == PoolingType::kMax ? "MAX" : "AVG", strides.numbers(), kind,
+              dilations.numbers());
+}
 
 Tensor pool_signal(std::string_view op, Pool2D pool, Operand x, std::int64_t ksize, std::int64_t stride,
                    const Padding& padding) {
@@ -126,21 +122,10 @@ constinit const OpDef kMaxPool3D = composite<&max_pool3d, "x, ksize, strides, pa
 constinit const OpDef kAvgPool3D = composite<&avg_pool3d, "x, ksize, strides, padding">(
     "avg_pool3d", "The mean of each window of a volume; padding is not counted.");
 
-constinit const OpDef kPool = {
-    .name = "pool",
-    .text = "Maximum or average pooling of images with one to three axes, with strides or dilations.",
-    .kind = OpKind::kComposite,
-    .attributes = &kGeneralAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const GeneralAttributes*>(attributes);
-          Padding padding("VALID");
-          padding.kind = a.padding.kind;
-          outputs.push_back(pool(inputs[0], a.window_shape.numbers(),
-                                 a.pooling_type == PoolingType::kMax ? "MAX" : "AVG", a.strides.numbers(), padding,
-                                 a.dilations.numbers()));
-        },
-};
+constinit const OpDef kPool =
+    composite<&general_pool_by_name, "x, window_shape, pooling_type, strides, padding, dilations", NoValue{}, NoValue{},
+              NoValue{}>("pool",
+                         "Maximum or average pooling of images with one to three axes, with strides or dilations.");
 
 // Places that count the examples before would count those of the items before.
 static bool batch_places(const BatchCall& call, std::vector<Tensor>& outputs) {

@@ -108,17 +108,6 @@ AttributeValue get_field(const Ratios& field) {
   return AttributeValue(std::vector<AttributeValue>{field.row, field.column});
 }
 
-struct FractionalAttributes {
-  Ratios pooling_ratio;
-  bool pseudo_random = false;
-  bool overlapping = false;
-  std::int64_t seed = 0;
-};
-constexpr AttributeType kFractionalAttributes = attribute_type<FractionalAttributes>(
-    {field<&FractionalAttributes::pooling_ratio>("pooling_ratio", true),
-     field<&FractionalAttributes::pseudo_random>("pseudo_random"),
-     field<&FractionalAttributes::overlapping>("overlapping"), field<&FractionalAttributes::seed>("seed")});
-
 // A number in [0, 1).
 double draw_of(std::uint64_t seed, std::int64_t position, std::uint32_t stream) {
   const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(position), stream);
@@ -203,47 +192,26 @@ Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const s
   return y;
 }
 
-template <class Pool>
-void compose_fractional(const Pool& pool, std::span<const Operand> inputs, const void* attributes,
-                        std::vector<Tensor>& outputs) {
-  const auto& a = *static_cast<const FractionalAttributes*>(attributes);
-  const Seed seed = a.seed == 0 ? Seed() : static_cast<std::uint64_t>(a.seed);  // by name 0 is none, as in TensorFlow
-  FractionalPool result = pool(inputs[0], {a.pooling_ratio.row, a.pooling_ratio.column},
-                               {.pseudo_random = a.pseudo_random, .overlapping = a.overlapping, .seed = seed});
-  outputs.push_back(std::move(result.output));
-  outputs.push_back(std::move(result.row_pooling_sequence));
-  outputs.push_back(std::move(result.col_pooling_sequence));
+template <auto kPool>
+FractionalPool fractional_by_name(Operand value, const Ratios& pooling_ratio, bool pseudo_random, bool overlapping,
+                                  std::int64_t seed) {
+  return kPool(value, {pooling_ratio.row, pooling_ratio.column},
+               {.pseudo_random = pseudo_random,
+                .overlapping = overlapping,
+                .seed = seed == 0 ? Seed() : static_cast<std::uint64_t>(seed)});  // 0 is none, as in TensorFlow
 }
 
 }  // namespace
 
-constinit const OpDef kFractionalMaxPool = {
-    .name = "fractional_max_pool",
-    .text = "The largest elements of regions whose lengths are drawn at random.",
-    .kind = OpKind::kComposite,
-    .flags = kStateful,
-    .outputs = 3,
-    .input_names = "value",
-    .attributes = &kFractionalAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          compose_fractional(fractional_max_pool, inputs, attributes, outputs);
-        },
-};
+constinit const OpDef kFractionalMaxPool =
+    composite<&fractional_by_name<&fractional_max_pool>, "value, pooling_ratio, pseudo_random, overlapping, seed",
+              false, false, 0>("fractional_max_pool",
+                               "The largest elements of regions whose lengths are drawn at random.", kStateful);
 
-constinit const OpDef kFractionalAvgPool = {
-    .name = "fractional_avg_pool",
-    .text = "The means of regions whose lengths are drawn at random.",
-    .kind = OpKind::kComposite,
-    .flags = kStateful,
-    .outputs = 3,
-    .input_names = "value",
-    .attributes = &kFractionalAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          compose_fractional(fractional_avg_pool, inputs, attributes, outputs);
-        },
-};
+constinit const OpDef kFractionalAvgPool =
+    composite<&fractional_by_name<&fractional_avg_pool>, "value, pooling_ratio, pseudo_random, overlapping, seed",
+              false, false, 0>("fractional_avg_pool", "The means of regions whose lengths are drawn at random.",
+                               kStateful);
 
 constinit const OpDef kAdaptiveMaxPool =
     composite<overload<Tensor(Operand, std::span<const std::int64_t>)>(&adaptive_max_pool), "x, output_size">(

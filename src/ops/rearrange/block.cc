@@ -14,15 +14,6 @@ namespace capstan {
 
 namespace {
 
-struct BatchAttributes {
-  IntList block_shape;
-  IntList widths;  // before and after, axis by axis
-};
-constexpr AttributeType kSpaceToBatchAttributes = attribute_type<BatchAttributes>(
-    {field<&BatchAttributes::block_shape>("block_shape", true), field<&BatchAttributes::widths>("paddings", true)});
-constexpr AttributeType kBatchToSpaceAttributes = attribute_type<BatchAttributes>(
-    {field<&BatchAttributes::block_shape>("block_shape", true), field<&BatchAttributes::widths>("crops", true)});
-
 void check_image(std::string_view op, const Tensor& x, std::int64_t block) {
   CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": x must be [batch, height, width, channels], not of rank ", x.rank(),
                 arguments({{"x", x}}));
@@ -48,11 +39,21 @@ void check_blocks(std::string_view op, const Tensor& x, std::span<const std::int
   }
 }
 
-std::vector<PadWidth> pairs_of(std::string_view op, const IntList& list) {
+std::vector<PadWidth> pairs_of(std::string_view op, std::span<const std::int64_t> list) {
   CAPSTAN_CHECK(list.size() % 2 == 0, ShapeError, op, ": ", list.size(), " widths are not pairs");
   std::vector<PadWidth> pairs;
   for (std::size_t i = 0; i < list.size(); i += 2) pairs.push_back({list[i], list[i + 1]});
   return pairs;
+}
+
+// By name the widths are one list, before and after, axis by axis.
+Tensor space_to_batch_by_name(Operand x, std::span<const std::int64_t> block_shape,
+                              std::span<const std::int64_t> paddings) {
+  return space_to_batch(x, block_shape, pairs_of("space_to_batch", paddings));
+}
+Tensor batch_to_space_by_name(Operand x, std::span<const std::int64_t> block_shape,
+                              std::span<const std::int64_t> crops) {
+  return batch_to_space(x, block_shape, pairs_of("batch_to_space", crops));
 }
 
 // --- The ops ---
@@ -61,28 +62,10 @@ constexpr OpDef kSpaceToDepth = composite<&space_to_depth, "x, block_size">(
     "space_to_depth", "Blocks of pixels as one pixel with the channels of all.", kCheapAgain);
 constexpr OpDef kDepthToSpace = composite<&depth_to_space, "x, block_size">(
     "depth_to_space", "The channels of a pixel as a block of pixels.", kCheapAgain);
-constexpr OpDef kSpaceToBatch = {
-    .name = "space_to_batch",
-    .text = "Each place in the blocks of a padded image as an image of its own.",
-    .kind = OpKind::kComposite,
-    .attributes = &kSpaceToBatchAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const BatchAttributes*>(data);
-          outputs.push_back(space_to_batch(inputs[0], a.block_shape.span(), pairs_of("space_to_batch", a.widths)));
-        },
-};
-constexpr OpDef kBatchToSpace = {
-    .name = "batch_to_space",
-    .text = "Images of places in blocks as one image, cropped.",
-    .kind = OpKind::kComposite,
-    .attributes = &kBatchToSpaceAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const BatchAttributes*>(data);
-          outputs.push_back(batch_to_space(inputs[0], a.block_shape.span(), pairs_of("batch_to_space", a.widths)));
-        },
-};
+constexpr OpDef kSpaceToBatch = composite<&space_to_batch_by_name, "x, block_shape, paddings">(
+    "space_to_batch", "Each place in the blocks of a padded image as an image of its own.");
+constexpr OpDef kBatchToSpace = composite<&batch_to_space_by_name, "x, block_shape, crops">(
+    "batch_to_space", "Images of places in blocks as one image, cropped.");
 
 }  // namespace
 

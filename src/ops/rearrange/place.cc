@@ -156,11 +156,7 @@ void set_field(PartialShape& field, const AttributeValue& value, std::string_vie
 }
 AttributeValue get_field(const PartialShape& field) { return get_field(field.lengths); }
 
-struct EnsureShapeAttributes {
-  PartialShape shape;
-};
-constexpr AttributeType kEnsureShapeAttributes =
-    attribute_type<EnsureShapeAttributes>({field<&EnsureShapeAttributes::shape>("shape", true)});
+Tensor ensure_shape_by_name(Operand x, const PartialShape& shape) { return ensure_shape(x, shape.lengths.shape()); }
 
 // --- The ops ---
 
@@ -185,17 +181,8 @@ constexpr OpDef kInvertPermutation = {
     .kernel = invert_permutation_kernel,
     .batch = batch_invert_permutation,
 };
-constexpr OpDef kEnsureShape = {
-    .name = "ensure_shape",
-    .text = "The same tensor, once its shape is found to be the given one.",
-    .kind = OpKind::kComposite,
-    .attributes = &kEnsureShapeAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              ensure_shape(inputs[0], static_cast<const EnsureShapeAttributes*>(data)->shape.lengths.shape()));
-        },
-};
+constexpr OpDef kEnsureShape = composite<&ensure_shape_by_name, "x, shape">(
+    "ensure_shape", "The same tensor, once its shape is found to be the given one.");
 constexpr OpDef kOneHotOf = composite<&one_hot_of, "indices, on_value, off_value, depth, axis", -1>(
     "one_hot_of", "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
     kNotDifferentiable);

@@ -59,26 +59,20 @@ Tensor stitch_places(const std::vector<Tensor>& indices) {
   return result;
 }
 
+Tensor dynamic_stitch_by_name(std::span<const Tensor> tensors) {
+  CAPSTAN_CHECK(tensors.size() % 2 == 0, ValueError, "dynamic_stitch: ", tensors.size(),
+                " tensors are not as many indices as data");
+  const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
+  return dynamic_stitch({tensors.begin(), middle}, {middle, tensors.end()});
+}
+
 }  // namespace
 
 constinit const OpDef kDynamicPartition = composite<&dynamic_partition, "x, partitions, num_partitions">(
     "dynamic_partition", "The rows of each part, by the number of the part that each row belongs to.");
-constinit const OpDef kDynamicStitch = {
-    .name = "dynamic_stitch",
-    .text = "Rows put in the places that their indices name; the last one wins. Takes all indices, then all data.",
-    .kind = OpKind::kComposite,
-    .arity = kVariadic,
-    .input_names = "indices_and_data",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          CAPSTAN_CHECK(inputs.size() % 2 == 0, ValueError, "dynamic_stitch: ", inputs.size(),
-                        " tensors are not as many indices as data");
-          std::vector<Tensor> tensors;
-          for (const Operand& input : inputs) tensors.push_back(to_tensor(input));
-          const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
-          outputs.push_back(dynamic_stitch({tensors.begin(), middle}, {middle, tensors.end()}));
-        },
-};
+constinit const OpDef kDynamicStitch = composite<&dynamic_stitch_by_name, "indices_and_data">(
+    "dynamic_stitch",
+    "Rows put in the places that their indices name; the last one wins. Takes all indices, then all data.");
 
 std::vector<Tensor> dynamic_partition(Operand x, Operand partitions, std::int64_t num_partitions) try {
   const Tensor value = to_tensor(x);

@@ -120,20 +120,10 @@ struct AttributeOf<WindowFunction> {
 
 namespace {
 
-struct StftAttributes {
-  std::int64_t frame_length = 0;
-  std::int64_t frame_step = 0;
-  OptionalInt fft_length;
-  Text window_fn;
-  bool pad_end = false;
-
-  std::optional<std::int64_t> length() const {
-    return fft_length.has_value ? std::optional<std::int64_t>(fft_length.value) : std::nullopt;
-  }
-};
-constexpr AttributeType kInverseStftAttributes = attribute_type<StftAttributes>(
-    {field<&StftAttributes::frame_length>("frame_length", true), field<&StftAttributes::frame_step>("frame_step", true),
-     field<&StftAttributes::fft_length>("fft_length"), field<&StftAttributes::window_fn>("window_fn")});
+Tensor inverse_stft_by_name(Operand stfts, std::int64_t frame_length, std::int64_t frame_step,
+                            std::optional<std::int64_t> fft_length, std::string_view window_fn) {
+  return inverse_stft(stfts, frame_length, frame_step, {fft_length, window_of("inverse_stft", window_fn), {}});
+}
 
 std::int64_t enclosing_power_of_two(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
@@ -155,19 +145,9 @@ constinit const OpDef kHammingWindow =
         "hamming_window", "A raised cosine from 0.08 to 1 and back.", kNotDifferentiable);
 constinit const OpDef kStft = composite<&stft, "signals, frame_length, frame_step, fft_length, window_fn, pad_end">(
     "stft", "The short-time Fourier transform of real signals.");
-constinit const OpDef kInverseStft = {
-    .name = "inverse_stft",
-    .text = "Signals from short-time Fourier transforms.",
-    .kind = OpKind::kComposite,
-    .input_names = "stfts",
-    .attributes = &kInverseStftAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const StftAttributes*>(attributes);
-          outputs.push_back(inverse_stft(inputs[0], a.frame_length, a.frame_step,
-                                         {a.length(), window_of("inverse_stft", a.window_fn.view()), {}}));
-        },
-};
+constinit const OpDef kInverseStft =
+    composite<&inverse_stft_by_name, "stfts, frame_length, frame_step, fft_length, window_fn", NoValue{}, NoValue{}>(
+        "inverse_stft", "Signals from short-time Fourier transforms.");
 
 }  // namespace
 

@@ -19,6 +19,7 @@
 #include "src/kernels/sort/sort.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/indices.h"
 
@@ -236,12 +237,10 @@ bool batch_histogram(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- confusion_matrix ---
 
-struct ConfusionAttributes {
-  OptionalInt num_classes;
-  DType dtype = DType::kInt32;
-};
-constexpr AttributeType kConfusionAttributes = attribute_type<ConfusionAttributes>(
-    {field<&ConfusionAttributes::num_classes>("num_classes"), field<&ConfusionAttributes::dtype>("dtype")});
+Tensor confusion_matrix_by_name(Operand labels, Operand predictions, std::optional<std::int64_t> num_classes,
+                                DType dtype) {
+  return confusion_matrix(labels, predictions, {.num_classes = num_classes, .dtype = dtype});
+}
 
 Tensor confusion(const Tensor& labels, const Tensor& predictions, std::optional<std::int64_t> num_classes,
                  const Tensor& counts) {
@@ -302,22 +301,10 @@ constinit const OpDef kHistogramFixedWidth = {
     .kernel = histogram_kernel,
     .batch = batch_histogram,
 };
-constinit const OpDef kConfusionMatrix = {
-    .name = "confusion_matrix",
-    .text = "How many elements have the label of the row and the prediction of the column.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .arity = 2,
-    .input_names = "labels, predictions",
-    .attributes = &kConfusionAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const ConfusionAttributes*>(data);
-          ConfusionMatrixOptions options{.dtype = a.dtype};
-          if (a.num_classes.has_value) options.num_classes = a.num_classes.value;
-          outputs.push_back(confusion_matrix(inputs[0], inputs[1], options));
-        },
-};
+constinit const OpDef kConfusionMatrix =
+    composite<&confusion_matrix_by_name, "labels, predictions, num_classes, dtype", NoValue{}, DType::kInt32>(
+        "confusion_matrix", "How many elements have the label of the row and the prediction of the column.",
+        kNotDifferentiable);
 
 Unique unique(Operand x, DType out_idx) {
   const UniqueAttributes attributes{out_idx};

@@ -69,6 +69,15 @@ struct EarlyStoppingBody final : Configured<EarlyStoppingBody, CallbackBody, Ear
     model().set_weights(best_weights);
   }
 
+  AttributeValue found() const override {
+    AttributeValue values = AttributeValue::map();
+    values.set("best", get_field(best));
+    values.set("best_epoch", best_epoch);
+    values.set("wait", wait);
+    values.set("stopped_epoch", stopped_epoch);
+    return values;
+  }
+
   Monitor monitor;
   std::int64_t wait = 0, stopped_epoch = 0, best_epoch = 0;
   std::optional<double> best;

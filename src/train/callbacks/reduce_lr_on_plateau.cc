@@ -70,6 +70,14 @@ struct ReduceLROnPlateauBody final : Configured<ReduceLROnPlateauBody, CallbackB
     wait = 0;
   }
 
+  AttributeValue found() const override {
+    AttributeValue values = AttributeValue::map();
+    values.set("best", get_field(best));
+    values.set("wait", wait);
+    values.set("cooldown_counter", cooldown);
+    return values;
+  }
+
   Monitor monitor;
   std::optional<double> best;
   std::int64_t wait = 0, cooldown = 0;

@@ -12,7 +12,7 @@ struct ActivationConfig : ActivationOptions {
   ActivationFunction activation;
   static std::span<const OptionField> fields() {
     using O = ActivationConfig;
-    static constexpr auto all = with_layer_options<O>({option<&O::activation>("activation", true)});
+    static constexpr auto all = with_layer_options<O>({option<&O::activation>("activation", true).changeable()});
     return all;
   }
 };

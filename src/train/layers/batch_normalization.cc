@@ -45,7 +45,7 @@ struct BatchNormalizationConfig : BatchNormalizationOptions {
   static std::span<const OptionField> fields() {
     using O = BatchNormalizationConfig;
     static constexpr auto all = with_layer_options<O>(
-        {option<&O::axis, O>("axis"), option<&O::momentum, O>("momentum"),
+        {option<&O::axis, O>("axis"), option<&O::momentum, O>("momentum").changeable(),
          option<&O::epsilon, O>("epsilon").at_least(0), option<&O::center, O>("center"), option<&O::scale, O>("scale"),
          option<&O::beta_initializer, O>("beta_initializer"), option<&O::gamma_initializer, O>("gamma_initializer"),
          option<&O::moving_mean_initializer, O>("moving_mean_initializer"),

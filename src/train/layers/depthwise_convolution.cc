@@ -23,7 +23,7 @@ constexpr auto with_depthwise_options(const OptionField (&first)[A], const Optio
                                 option<&O::depth_multiplier, O>("depth_multiplier").at_least(1),
                                 option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
                                 option<&O::dilation_rate, O>("dilation_rate").at_least(1),
-                                option<&O::activation, O>("activation"),
+                                option<&O::activation, O>("activation").changeable(),
                                 option<&O::use_bias, O>("use_bias"),
                                 option<&O::bias_initializer, O>("bias_initializer"),
                                 option<&O::bias_regularizer, O>("bias_regularizer"),

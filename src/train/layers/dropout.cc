@@ -15,8 +15,9 @@ struct DropoutConfig : DropoutOptions {
   double rate = 0;
   static std::span<const OptionField> fields() {
     using O = DropoutConfig;
-    static constexpr auto all = with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1),
-                                                       option<&O::seed, O>("seed"), detail::noise_shape_option<O>()});
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1).changeable(),
+                               option<&O::seed, O>("seed"), detail::noise_shape_option<O>()});
     return all;
   }
 };
@@ -43,8 +44,9 @@ struct AlphaDropoutConfig : AlphaDropoutOptions {
   double rate = 0;
   static std::span<const OptionField> fields() {
     using O = AlphaDropoutConfig;
-    static constexpr auto all = with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1),
-                                                       option<&O::seed, O>("seed"), detail::noise_shape_option<O>()});
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1).changeable(),
+                               option<&O::seed, O>("seed"), detail::noise_shape_option<O>()});
     return all;
   }
 };

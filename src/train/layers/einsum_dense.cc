@@ -36,7 +36,7 @@ std::span<const OptionField> EinsumDenseConfig::fields() {
   using O = EinsumDenseConfig;
   static constexpr auto all = with_layer_options<O>(
       {option<&O::equation>("equation", true), option<&O::output_shape>("output_shape", true).with_type(kOutputShape),
-       option<&O::activation, O>("activation"), option<&O::bias_axes, O>("bias_axes"),
+       option<&O::activation, O>("activation").changeable(), option<&O::bias_axes, O>("bias_axes"),
        option<&O::kernel_initializer, O>("kernel_initializer"), option<&O::bias_initializer, O>("bias_initializer"),
        option<&O::kernel_regularizer, O>("kernel_regularizer"), option<&O::bias_regularizer, O>("bias_regularizer"),
        option<&O::activity_regularizer, O>("activity_regularizer"),

@@ -15,8 +15,8 @@ struct AddedConfig : NoiseOptions {
   double stddev = 0;
   static std::span<const OptionField> fields() {
     using O = AddedConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::stddev>("stddev", true).at_least(0).at_most(1), option<&O::seed, O>("seed")});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::stddev>("stddev", true).at_least(0).at_most(1).changeable(), option<&O::seed, O>("seed")});
     return all;
   }
 };
@@ -42,8 +42,8 @@ struct MultipliedConfig : NoiseOptions {
   double rate = 0;
   static std::span<const OptionField> fields() {
     using O = MultipliedConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1), option<&O::seed, O>("seed")});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::rate>("rate", true).at_least(0).at_most(1).changeable(), option<&O::seed, O>("seed")});
     return all;
   }
 };

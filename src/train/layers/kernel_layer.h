@@ -13,7 +13,7 @@ namespace capstan::detail {
 template <class O, std::size_t N>
 constexpr std::array<OptionField, N + 12> with_kernel_options(const OptionField (&own)[N]) {
   const auto first = with_layer_options<O>(own);
-  const OptionField last[] = {option<&O::activation, O>("activation"),
+  const OptionField last[] = {option<&O::activation, O>("activation").changeable(),
                               option<&O::use_bias, O>("use_bias"),
                               option<&O::kernel_initializer, O>("kernel_initializer"),
                               option<&O::bias_initializer, O>("bias_initializer"),

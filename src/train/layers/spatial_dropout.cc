@@ -15,7 +15,7 @@ struct SequenceConfig : SpatialDropout1DOptions {
   static std::span<const OptionField> fields() {
     using O = SequenceConfig;
     static constexpr OptionField all[] = {option<&O::name, O>("name"), option<&O::dtype, O>("dtype"),
-                                          option<&O::rate>("rate", true).at_least(0).at_most(1),
+                                          option<&O::rate>("rate", true).at_least(0).at_most(1).changeable(),
                                           option<&O::seed, O>("seed")};
     return all;
   }
@@ -26,7 +26,7 @@ struct ImageConfig : SpatialDropoutOptions {
   static std::span<const OptionField> fields() {
     using O = ImageConfig;
     static constexpr OptionField all[] = {option<&O::name, O>("name"), option<&O::dtype, O>("dtype"),
-                                          option<&O::rate>("rate", true).at_least(0).at_most(1),
+                                          option<&O::rate>("rate", true).at_least(0).at_most(1).changeable(),
                                           option<&O::seed, O>("seed"),
                                           option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)};
     return all;

@@ -3,6 +3,7 @@ import numpy as np
 
 import capstan as tf
 
+from ..._ctc import ctc_decode
 from . import _nn, _numpy as knp
 from ._by_numpy import numpy_results
 from ._core import convert_to_tensor
@@ -193,7 +194,7 @@ def sobel_edges(images, data_format=None):
 
 
 NN = {f.__name__: f for f in (normalize, rms_normalization, layer_normalization, polar)}
-NN |= {"swish": _nn.silu, "hard_swish": _nn.hard_silu}
+NN |= {"ctc_decode": ctc_decode, "swish": _nn.silu, "hard_swish": _nn.hard_silu}
 LINALG = {f.__name__: f for f in (eig, lstsq)}
 IMAGE = {f.__name__: f for f in (pad_images, crop_images, extract_patches, sobel_edges)}
 OTHERS = {f.__name__: f for f in (view_as_complex, view_as_real)}
