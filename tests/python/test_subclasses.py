@@ -258,3 +258,25 @@ def test_shapes_without_inputs():
     assert layers.Concatenate().compute_output_shape([(None, 2, 3), (None, 2, 4)]) == (None, 2, 7)
     shapes = layers.LSTM(3, return_state=True, return_sequences=True).compute_output_shape((None, None, 4))
     assert [tuple(s) for s in shapes] == [(None, None, 3), (None, 3), (None, 3)]
+
+
+def test_what_a_model_was_compiled_with_can_be_set():
+    model = keras.Sequential([layers.Input((2,)), layers.Dense(1, kernel_initializer="zeros")])
+    model.optimizer = None  # before compile() an attribute as any other
+    model.compile("sgd", "mse", metrics=["mae"])
+    model.optimizer = keras.optimizers.SGD(0.0)
+    model.fit(X, Y, verbose=0)
+    assert model.get_weights()[0].tolist() == [[0.0], [0.0]]
+    model.loss = "mae"
+    assert model.evaluate(X, 3 * Y, verbose=0, return_dict=True) == {"loss": 3.0, "mae": 3.0}
+    calls = []
+    seen = keras.Sequential([layers.Input((2,)), layers.Lambda(lambda x: calls.append(1) or x)])
+    seen.compile("sgd", "mse")
+    seen.run_eagerly = True
+    calls.clear()
+    seen.evaluate(X, X, batch_size=2, verbose=0)
+    assert len(calls) >= 4  # one for each batch; a trace would be one in all
+    norm = layers.BatchNormalization()
+    norm(tf.ones([1, 2]))
+    with pytest.raises(AttributeError, match="'moving_mean' is a weight"):
+        norm.moving_mean = tf.ones([2])

@@ -382,6 +382,8 @@ class LibraryLayer(Configured, Layer):
             with Lent() as lent:
                 self._library.set_option(name, lent.value(value))
             self._given[name] = value
+        elif not self._is_own_class and "_library" in self.__dict__ and self._weight(name) is not None:
+            raise AttributeError(f"{self._name}: {name!r} is a weight\n  help: layer.{name}.assign(value)")
         else:
             Layer.__setattr__(self, name, value)
 

@@ -83,6 +83,7 @@ class Model(Layer):
     def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
                 run_eagerly=False, steps_per_execution=1, jit_compile="auto", auto_scale_loss=True):
         """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
+        object.__setattr__(self, "_compiled_with", None)
         self.optimizer, self.run_eagerly = _objects.get_optimizer(optimizer), bool(run_eagerly)
         if self.optimizer._overrides("apply_gradients", "apply"):
             raise ValueError(f"compile: fit() would not call apply_gradients() of {type(self.optimizer).__name__}\n  help: call "
@@ -100,6 +101,9 @@ class Model(Layer):
             loss_weights = [float(weight) for weight in loss_weights]
         _core.compile(self._ensure_handle(), self.optimizer._handle, losses, loss_weights, _metrics_of(metrics),
                       _metrics_of(weighted_metrics), bool(run_eagerly), int(steps_per_execution))
+        object.__setattr__(self, "_compiled_with", dict(
+            optimizer=self.optimizer, loss=loss, loss_weights=loss_weights, metrics=metrics, weighted_metrics=weighted_metrics,
+            run_eagerly=run_eagerly, steps_per_execution=steps_per_execution))
 
     def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
             validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
@@ -248,6 +252,8 @@ class Model(Layer):
         _core.set_stop_training(self._handle, bool(value))
 
     def __setattr__(self, name, value):
+        if (given := self.__dict__.get("_compiled_with")) and name in given:
+            return Model.compile(self, **{**given, name: value})
         if name in ("optimizer", "loss", "history"):
             return object.__setattr__(self, name, value)
         descriptor = getattr(type(self), name, None)
