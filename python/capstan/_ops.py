@@ -330,11 +330,32 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 
 
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name=None, axis=None, binary_output=False):
-    """How often each number occurs, over all axes."""
-    if weights is not None or axis is not None or binary_output:
-        raise ValueError("bincount: weights, axis and binary_output are not supported\n"
-                         "  help: write tf.math.unsorted_segment_sum(weights, arr, count)")
-    return OPS["bincount"](arr, minlength, maxlength, as_dtype(dtype))
+    """How often each number occurs, over all axes or with axis -1 in each row; or the sum of its weights, or with
+    `binary_output` whether it does."""
+    if weights is None and axis in (None, 0) and not binary_output:
+        return OPS["bincount"](arr, minlength, maxlength, as_dtype(dtype))
+    if axis not in (None, 0, -1):
+        raise ValueError(f"bincount: axis must be None, 0 or -1, not {axis}")
+    if weights is not None and binary_output:
+        raise ValueError("bincount: binary_output takes no weights")
+    numbers = cast(convert_to_tensor(arr), "int64")
+    counted = ones(numbers.shape, dtype) if weights is None else convert_to_tensor(weights)
+    if counted.shape != numbers.shape:
+        raise ValueError(f"bincount: weights have the shape {counted.shape}, arr {numbers.shape}")
+    if axis == -1 and numbers.shape.rank not in (1, 2):
+        raise ValueError(f"bincount: with axis=-1 arr has one or two axes, not {numbers.shape.rank}")
+    least = 0 if minlength is None else int(minlength)
+    bins = max(least, int(known(OPS["reduce_max"](numbers))) + 1) if numbers.shape.num_elements() else least
+    bins = bins if maxlength is None else min(bins, int(maxlength))
+    if numbers.shape.num_elements() and int(known(OPS["reduce_min"](numbers))) < 0:
+        raise ValueError("bincount: arr has a negative number")
+    rows = numbers.shape[0] if axis == -1 and numbers.shape.rank == 2 else 1
+    places = where(numbers < bins, numbers, -rows * bins)  # what is negative is dropped
+    if rows > 1:
+        places = places + range(rows, dtype="int64")[:, None] * bins
+    sums = OPS["unsorted_segment_sum"](reshape(counted, [-1]), reshape(places, [-1]), rows * bins)
+    sums = cast(OPS["minimum"](sums, ones_like(sums)), sums.dtype) if binary_output else sums
+    return reshape(sums, [rows, bins]) if axis == -1 and numbers.shape.rank == 2 else sums
 
 
 def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):

@@ -87,7 +87,8 @@ Nest Trainer::predict_step(const Model& model, const Nest& x) {
 namespace {
 
 // Up to `most` batches of a pass; fewer at its end.
-std::vector<Batch> next_batches(const BatchSource::Pass& pass, std::int64_t most) {
+template <class Pass>
+std::vector<Batch> next_batches(Pass& pass, std::int64_t most) {
   std::vector<Batch> batches;
   while (static_cast<std::int64_t>(batches.size()) < most) {
     std::optional<Batch> batch = pass();
@@ -104,19 +105,44 @@ bool is_due(std::int64_t epoch, const std::vector<std::int64_t>& frequency) {
   return std::find(frequency.begin(), frequency.end(), epoch + 1) != frequency.end();
 }
 
-// Opens the passes of epochs that are not run. With a number of steps one pass may serve several epochs, so they are
-// read.
-void pass_over(std::int64_t epochs, const BatchSource& batches, std::optional<std::int64_t> steps,
-               std::optional<BatchSource::Pass>& pass) {
-  for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-    if (!pass || !steps) pass = batches.open();
-    for (std::int64_t step = 0; steps && step < *steps; ++step) {
-      if ((*pass)()) continue;
-      pass.reset();
-      break;
+// The batches of epochs, which are one pass over the data each; with a number of steps an epoch goes on where the last one
+// stopped, and if that was at the end, from the beginning.
+class EpochBatches {
+ public:
+  EpochBatches(const BatchSource& batches, std::optional<std::int64_t> steps) : batches_(batches), steps_(steps) {}
+  void begin_epoch() {
+    goes_on_ = pass_ && steps_;
+    if (!goes_on_) pass_ = batches_.open();
+  }
+  std::optional<Batch> operator()() {
+    std::optional<Batch> batch = (*pass_)();
+    if (!batch && goes_on_) {
+      pass_ = batches_.open();
+      batch = (*pass_)();
+    }
+    goes_on_ = false;
+    return batch;
+  }
+  // After the data ran out within an epoch.
+  void cut_short() { pass_.reset(); }
+  // Epochs that are not run. Without a number of steps their passes are opened, as an order that they draw needs it.
+  void pass_over(std::int64_t epochs) {
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+      begin_epoch();
+      for (std::int64_t step = 0; steps_ && step < *steps_; ++step) {
+        if ((*this)()) continue;
+        cut_short();
+        break;
+      }
     }
   }
-}
+
+ private:
+  const BatchSource& batches_;
+  const std::optional<std::int64_t> steps_;
+  std::optional<BatchSource::Pass> pass_;
+  bool goes_on_ = false;  // no batch was taken yet in an epoch that goes on
+};
 
 std::optional<std::int64_t> known_steps(const BatchSource& batches, std::optional<std::int64_t> steps) {
   return steps ? steps : batches.size();
@@ -204,12 +230,12 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
   model.set_stop_training(false);
   its.start.reset();
   callbacks.on_train_begin();
-  std::optional<BatchSource::Pass> pass;
+  EpochBatches pass(batches, steps);
   Logs epoch_logs;
   bool is_prepared = false;
   std::optional<Compiled::Start> start = std::exchange(its.start, std::nullopt);
   const std::int64_t first_epoch = start ? std::max(options.initial_epoch, start->epoch) : options.initial_epoch;
-  pass_over(first_epoch - options.initial_epoch, batches, steps, pass);
+  pass.pass_over(first_epoch - options.initial_epoch);
   if (start && start->batch == 0) {
     if (start->when_there) start->when_there();
     start.reset();
@@ -217,14 +243,13 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
   for (std::int64_t epoch = first_epoch; epoch < options.epochs && !model.stop_training(); ++epoch) {
     model.reset_metrics();
     callbacks.on_epoch_begin(epoch);
-    // With a number of steps an epoch goes on where the last one stopped.
-    if (!pass || !steps) pass = batches.open();
+    pass.begin_epoch();
     StepLogs logs;
     std::int64_t step = 0;
     const std::int64_t at_once = its.options.steps_per_execution;
     if (start) {
       for (; step < start->batch; ++step) {
-        const std::optional<Batch> batch = (*pass)();
+        const std::optional<Batch> batch = pass();
         if (!batch) break;
         if (is_prepared) continue;
         is_prepared = true;
@@ -236,9 +261,9 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
       logs = part(model).get_metrics_result();
     }
     while (!steps || step < *steps) {
-      const std::vector<Batch> data = next_batches(*pass, steps ? std::min(at_once, *steps - step) : at_once);
+      const std::vector<Batch> data = next_batches(pass, steps ? std::min(at_once, *steps - step) : at_once);
       if (data.empty()) {
-        pass.reset();
+        pass.cut_short();
         if (steps) {
           warn(detail::join("fit: the data ran out after ", step, " of ", *steps, " steps; the epoch is cut short"));
         }

@@ -280,3 +280,38 @@ def test_what_a_model_was_compiled_with_can_be_set():
     norm(tf.ones([1, 2]))
     with pytest.raises(AttributeError, match="'moving_mean' is a weight"):
         norm.moving_mean = tf.ones([2])
+
+
+class Batches(keras.callbacks.Callback):
+    """What each step was given."""
+
+    def __init__(self):
+        super().__init__()
+        self.counts = []
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.counts.append(0)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.counts[-1] += 1
+
+
+def test_steps_of_epochs():
+    x = np.arange(16.0, dtype="float32").reshape(16, 1)
+    model = keras.Sequential([layers.Input((1,)), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    weights = model.get_weights()
+    # Two batches, two steps: each epoch has both. Keras's mean of the losses, too, is that of all examples.
+    for batch_size, steps, epochs, counts in ((8, 2, 3, [2, 2, 2]), (8, 1, 4, [1, 1, 1, 1]), (4, 3, 3, [3, 1, 3]), (None, 4, 2, [4, 4]),
+                                              (None, 3, 2, [3, 3]), (None, None, 1, [1]), (64, 2, 2, [1, 1])):
+        seen = Batches()
+        history = model.fit(x, x, batch_size=batch_size, steps_per_epoch=steps, epochs=epochs, shuffle=False, verbose=0, callbacks=[seen])
+        assert seen.counts == counts, (batch_size, steps)
+    predictions = x * weights[0][0, 0] + weights[1][0]
+    halves = [float(np.mean((predictions - x)[part] ** 2)) for part in (slice(0, 8), slice(8, 16))]
+    history = model.fit(x, x, batch_size=8, steps_per_epoch=1, epochs=4, shuffle=False, verbose=0)
+    assert np.allclose(history.history["loss"], halves * 2, rtol=1e-5)
+    seen = Batches()
+    model.fit(x, x, validation_split=0.25, steps_per_epoch=3, verbose=0, callbacks=[seen])
+    assert seen.counts == [3]
+    assert len(model.predict(x, steps=2, verbose=0)) == 16 and np.allclose(model.evaluate(x, x, steps=5, verbose=0), np.mean(halves))

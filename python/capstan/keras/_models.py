@@ -109,7 +109,7 @@ class Model(Layer):
             validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
             steps_per_epoch=None, validation_steps=None, validation_batch_size=None, validation_freq=1):
         """Trains for some epochs; gives a History."""
-        options = _data(self._numbers(x), y, sample_weight, batch_size)
+        options = _data(self._numbers(x), y, sample_weight, batch_size, steps_per_epoch, 1.0 - validation_split)
         history = History()
         history.set_model(self)
         self._prepare()
@@ -154,7 +154,7 @@ class Model(Layer):
     def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
                  return_dict=False):
         """The loss and the metrics: a number, a list of them, or a dict."""
-        options = _data(self._numbers(x), y, sample_weight, batch_size)
+        options = _data(self._numbers(x), y, sample_weight, batch_size, steps)
         options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList(callbacks, model=self).for_fit(),
                        print=_write)
         self._prepare()
@@ -166,7 +166,7 @@ class Model(Layer):
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The results as arrays, computed in batches."""
-        options = _data(self._numbers(x), None, None, batch_size)
+        options = _data(self._numbers(x), None, None, batch_size, steps)
         options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList(callbacks, model=self).for_fit(),
                        print=_write)
         return nest.map_structure(lambda t: t.numpy(), _core.predict(self._ensure_handle(), options))
@@ -572,13 +572,17 @@ def _structure(x):
     return nest.map_structure(convert_to_tensor, x)
 
 
-def _data(x, y, sample_weight, batch_size):
+def _data(x, y, sample_weight, batch_size, steps=None, share=1.0):
+    """What the library's loops take; of tensors `share` is used, in `steps` batches if no batch_size is given."""
     if _is_batches(x):
         if y is not None or sample_weight is not None:
             raise ValueError("fit: labels or weights are given beside batches, which have their own")
         return {"is_batches": True, "x": _Passes(x), "size": _length(x)}
     options = {"is_batches": False, "x": _structure(x), "y": _structure(y),
                "sample_weight": _structure(sample_weight)}
+    if batch_size is None and steps:
+        examples = int(len(next(iter(nest.flatten(options["x"])))) * share)
+        batch_size = max(-(-examples // int(steps)), 1)
     if batch_size is not None:
         options["batch_size"] = int(batch_size)
     return options
