@@ -276,9 +276,11 @@ class _Converter(ast.NodeTransformer):
         assign = ast.copy_location(ast.Assign([node.target], ast.copy_location(ast.Name("ag_item", ast.Load()), node)),
                                    node)
         parts.append(self._part(f"ag_body_{number}", "ag_item", [assign] + self._visited(body), state + targets, node))
+        forgotten = "; ".join(f"{n} = ag__.Undefined({n!r})" for n in targets) or "pass"
+        parts.append(self._part(f"ag_forget_{number}", "", _statements(forgotten, node), targets, node))
         stop = f"lambda: {leaves}" if breaks else "None"
         (call,) = _statements(f"ag__.for_stmt(0, ag_body_{number}, ag_get_{number}, ag_set_{number}, "
-                              f"{tuple(state)!r}, {stop})", node)
+                              f"{tuple(state)!r}, {stop}, ag_forget_{number})", node)
         call.value.args[0] = self.visit(node.iter)
         if isinstance(node.iter, ast.Call) and isinstance(call.value.args[0], ast.Call):
             inner = call.value.args[0].func
@@ -309,6 +311,18 @@ class _Converter(ast.NodeTransformer):
         self.generic_visit(node)
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         return self._call(name, [self._later(value) for value in node.values], node)
+
+    def visit_Compare(self, node):
+        """a < b < c, which Python takes for `a < b and b < c`."""
+        self.generic_visit(node)
+        if len(node.ops) == 1 or any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
+            return node
+        steps = []
+        for operator, right in zip(node.ops, node.comparators):
+            (holds,) = _statements("lambda ag_left, ag_right: ag_left < ag_right", node)
+            holds.value.body.ops = [operator]
+            steps += [holds.value, self._later(right)]
+        return self._call("chained", [node.left, *steps], node)
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)

@@ -221,12 +221,14 @@ def _range_loop(numbers, body, get, set_, names, stop):
     _tensor_loop(goes_on, step, get, set_, names, "for", (numbers.start,))
 
 
-def for_stmt(iterable, body, get, set_, names, stop):
-    """`for`; rows of a symbolic tensor are a loop of the graph."""
+def for_stmt(iterable, body, get, set_, names, stop, forget):
+    """`for`; rows of a symbolic tensor are a loop of the graph, after which the loop's variable has no value: it was one
+    of the loop's own."""
     from ._convert import is_tensor
     from ._ops import logical_and, logical_not
     if isinstance(iterable, _Range):
-        return _range_loop(iterable, body, get, set_, names, stop)
+        _range_loop(iterable, body, get, set_, names, stop)
+        return forget()
     first = 0
     if not _is_symbolic(iterable):
         for item in iterable:
@@ -256,6 +258,7 @@ def for_stmt(iterable, body, get, set_, names, stop):
         return [i + 1]
     from ._convert import constant
     _tensor_loop(goes_on, step, get, set_, names, "for", (constant(first),))
+    return forget()
 
 
 def if_expression(test, body, orelse):
@@ -288,6 +291,18 @@ def _logical(values, name, decides):
         else:
             result = later()
     return result
+
+
+def chained(left, *steps):
+    """`left < b < c`: pairs of a comparison and what its right side is asked for."""
+    values, rights = [], [left]
+
+    def holds(compare, later):
+        rights.append(later())
+        return compare(rights[-2], rights[-1])
+    for compare, later in zip(steps[::2], steps[1::2]):
+        values.append(lambda compare=compare, later=later: holds(compare, later))
+    return and_(*values)
 
 
 def not_(value):

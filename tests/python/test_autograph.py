@@ -200,3 +200,58 @@ def test_what_is_not_converted():
 def test_state_of_several_names():
     found = tf.function(state_of_several)(tf.constant(2.0))
     assert [v.numpy() for v in found] == [3, 5, 12]
+
+
+def test_comparisons_in_a_row():
+    calls = []
+
+    def middle(x):
+        calls.append(1)
+        return x * 2.0
+
+    @tf.function
+    def f(x, y):
+        if 0.0 < middle(x) < y or not -1.0 <= x <= 1.0:
+            return x
+        return y if 1.0 < y < 2.0 < 3.0 else -y
+
+    for x, y in ((0.25, 1.0), (0.75, 1.0), (0.75, 1.5), (2.0, 1.0), (-3.0, 0.0), (-0.5, 1.5)):
+        expected = x if 0.0 < 2 * x < y or not -1.0 <= x <= 1.0 else y if 1.0 < y < 2.0 else -y
+        assert float(f(tf.constant(x), tf.constant(y))) == expected
+    assert len(calls) == 1  # what stands in the middle is computed once
+    assert not _chained_plain(3) and _chained_plain(1) and calls == [1]
+
+
+@tf.function
+def _plain_chain(n, x):
+    return x if 0 < n < 2 else -x
+
+
+def _chained_plain(n):
+    return float(_plain_chain(n, tf.constant(1.0))) > 0
+
+
+def test_variables_of_loops_in_branches():
+    @tf.function
+    def f(x, rows, n):
+        if x > 0.0:
+            for row in rows:
+                x += row
+            for i in tf.range(n):
+                x += tf.cast(i, tf.float32)
+        else:
+            for i in tf.range(n):
+                x -= 1.0
+        return x
+
+    rows, n = tf.constant([1.0, 2.0]), tf.constant(3)
+    assert float(f(tf.constant(1.0), rows, n)) == 7.0 and float(f(tf.constant(-1.0), rows, n)) == -4.0
+
+    @tf.function
+    def after(rows):
+        for row in rows:
+            pass
+        return row
+
+    with pytest.raises(UnboundLocalError, match="'row' has no value here"):
+        after(rows)
