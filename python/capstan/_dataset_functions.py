@@ -106,16 +106,20 @@ def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
             yield _of_elements(found)
             skipped = max(0, shift - len(kept))
             kept = kept[shift:]
-    return _generated(windows)
+    count = self._node.cardinality
+    if count >= 0:
+        span = (size - 1) * stride + 1
+        count = max(0, (count - span) // shift + 1) if drop_remainder else -(-count // shift)
+    return _generated(windows, count)
 
 
 def _of_elements(elements):
     """A dataset of these elements; of structures it is a structure of datasets, as in TensorFlow."""
     from .data import Dataset
     if not nest.is_nested(elements[0]):
-        return Dataset.from_generator(lambda: iter(elements))
+        return _generated(lambda: iter(elements), len(elements))
     lists = [nest.flatten(e) for e in elements]
-    return nest.pack_sequence_as(elements[0], [Dataset.from_generator(lambda i=i: iter([row[i] for row in lists]))
+    return nest.pack_sequence_as(elements[0], [_generated(lambda i=i: iter([row[i] for row in lists]), len(lists))
                                                for i in range(len(lists[0]))])
 
 
@@ -294,7 +298,7 @@ def alike(datasets):
     from .data import Dataset
     if not any(d._node.is_structure for d in datasets):
         return [d._node for d in datasets], datasets[0]._form
-    return [d._node if d._node.is_structure else Dataset.from_generator(lambda d=d: iter(d))._node
+    return [d._node if d._node.is_structure else _generated(lambda d=d: iter(d), d._node.cardinality)._node
             for d in datasets], None
 
 
