@@ -5,8 +5,8 @@ expressions, `and`, `or` and `not` become calls of the functions in _autograph_c
 is a plain one the statement runs as Python does, and if it is a symbolic tensor it becomes tf.cond or tf.while_loop.
 So a function that has no statement on tensors does the same as before.
 
-Names that a branch or a body assigns are its state: they are read before and written after it. A name that was not
-bound yet is `Undefined`, and an error names it where a tensor is needed. `return`, `break` and `continue` are taken
+Names that a branch or a body assigns, and attributes and items such as `self.x` and `d["a"]`, are its state: they are
+read before and written after it. A name that was not bound yet is `Undefined`, and an error names it where a tensor is needed. `return`, `break` and `continue` are taken
 away first: what follows a statement that may leave goes into the branches that do not (`_Exits`), and `break` becomes
 a condition of the loop. What has no source, generators, and functions of installed packages stay as they are, and so do
 loops with a `return` inside.
@@ -77,6 +77,30 @@ def _assigned(statements):
     for statement in statements:
         visitor.visit(statement)
     return [n for n in visitor.names if n not in visitor.foreign]
+
+
+def _members(statements, assigned):
+    """The attributes and items that statements bind, as text: `self.x`, `d["a"]`, `rows[0]` of objects that the statements
+    do not bind themselves."""
+    found = []
+
+    def is_fixed(node):
+        if isinstance(node, ast.Subscript):
+            return is_fixed(node.value) and isinstance(node.slice, (ast.Constant, ast.Name, ast.Attribute)) and is_fixed(node.slice)
+        if isinstance(node, ast.Attribute):
+            return is_fixed(node.value)
+        return isinstance(node, ast.Constant) or isinstance(node, ast.Name) and node.id not in assigned
+
+    def visit(node):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            return
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store) and is_fixed(node):
+            found.append(ast.unparse(node))
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+    for statement in statements:
+        visit(statement)
+    return list(dict.fromkeys(found))
 
 
 def _contains(statements, kinds, into_loops=True):
@@ -176,7 +200,7 @@ class _Converter(ast.NodeTransformer):
 
     def function(self, node):
         """The node of a function, converted in place."""
-        if _contains(node.body, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete)):
+        if _contains(node.body, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
             return node
         body = node.body
         if any(isinstance(s, ast.If) and _contains([s], (ast.Return,), into_loops=False) for s in body) and not (
@@ -214,14 +238,18 @@ class _Converter(ast.NodeTransformer):
         made.body = made.body[:-1] + (body or [ast.copy_location(ast.Pass(), like)]) + (result or [])
         return made
 
-    def _state(self, number, state, like):
-        names = ", ".join(state) + ("," if state else "")
-        text = f"def ag_get_{number}():\n    return ({names})\n"
-        if state:
-            text += f"def ag_set_{number}(ag_values):\n    nonlocal {', '.join(state)}\n    ({names}) = ag_values\n"
-        else:
-            text += f"def ag_set_{number}(ag_values):\n    pass\n"
-        return _statements(text, like)
+    def _state(self, number, state, members, like):
+        """The functions that give and set the values of names and members."""
+        parts = [*state, *(f"ag__.member(lambda: {text}, {text!r})" for text in members)]
+        values = [f"ag_member_{i}" for i in range(len(members))]
+        lines = [f"def ag_get_{number}():", f"    return ({', '.join(parts)}{',' * bool(parts)})",
+                 f"def ag_set_{number}(ag_values):"]
+        lines += [f"    nonlocal {', '.join(state)}"] if state else []
+        lines += [f"    ({', '.join([*state, *values])},) = ag_values"] if parts else ["    pass"]
+        for text, value in zip(members, values):
+            lines += [f"    if isinstance({value}, ag__.Undefined):", f"        if not isinstance(ag__.member(lambda: {text}, ''), "
+                      f"ag__.Undefined): del {text}", f"    else: {text} = {value}"]
+        return _statements("\n".join(lines), like)
 
     def _visited(self, statements):
         made = []
@@ -236,12 +264,13 @@ class _Converter(ast.NodeTransformer):
             return self.generic_visit(node)
         number = self._number()
         state = _assigned(node.body + node.orelse)
+        members = _members(node.body + node.orelse, state)
         test = self.visit(node.test)
-        parts = self._state(number, state, node)
+        parts = self._state(number, state, members, node)
         parts.append(self._part(f"ag_body_{number}", "", self._visited(node.body), state, node))
         parts.append(self._part(f"ag_else_{number}", "", self._visited(node.orelse), state, node))
         (call,) = _statements(f"ag__.if_stmt(0, ag_body_{number}, ag_else_{number}, ag_get_{number}, "
-                              f"ag_set_{number}, {tuple(state)!r})", node)
+                              f"ag_set_{number}, {(*state, *members)!r})", node)
         call.value.args[0] = test
         return parts + [call]
 
@@ -252,15 +281,16 @@ class _Converter(ast.NodeTransformer):
         leaves = f"{_BREAK}_{number}"
         body, breaks = _loop_body(node.body, leaves)
         state = _assigned(body)
+        members = _members(body, state)
         parts = _statements(f"{leaves} = False", node) if breaks else []
-        parts += self._state(number, state, node)
+        parts += self._state(number, state, members, node)
         (test,) = _statements(f"def ag_test_{number}():\n    return 0", node)
         test.body[0].value = self.visit(node.test)
         parts.append(test)
         parts.append(self._part(f"ag_body_{number}", "", self._visited(body), state, node))
         stop = f"lambda: {leaves}" if breaks else "None"
         parts += _statements(f"ag__.while_stmt(ag_test_{number}, ag_body_{number}, ag_get_{number}, ag_set_{number}, "
-                             f"{tuple(state)!r}, {stop})", node)
+                             f"{(*state, *members)!r}, {stop})", node)
         return parts
 
     def visit_For(self, node):
@@ -271,8 +301,9 @@ class _Converter(ast.NodeTransformer):
         body, breaks = _loop_body(node.body, leaves)
         targets = _assigned([ast.Assign([node.target], ast.Constant(None))])
         state = [n for n in _assigned(body) if n not in targets]
+        members = _members(body, state + targets)
         parts = _statements(f"{leaves} = False", node) if breaks else []
-        parts += self._state(number, state, node)
+        parts += self._state(number, state, members, node)
         assign = ast.copy_location(ast.Assign([node.target], ast.copy_location(ast.Name("ag_item", ast.Load()), node)),
                                    node)
         parts.append(self._part(f"ag_body_{number}", "ag_item", [assign] + self._visited(body), state + targets, node))
@@ -280,13 +311,21 @@ class _Converter(ast.NodeTransformer):
         parts.append(self._part(f"ag_forget_{number}", "", _statements(forgotten, node), targets, node))
         stop = f"lambda: {leaves}" if breaks else "None"
         (call,) = _statements(f"ag__.for_stmt(0, ag_body_{number}, ag_get_{number}, ag_set_{number}, "
-                              f"{tuple(state)!r}, {stop}, ag_forget_{number})", node)
+                              f"{(*state, *members)!r}, {stop}, ag_forget_{number})", node)
         call.value.args[0] = self.visit(node.iter)
         if isinstance(node.iter, ast.Call) and isinstance(call.value.args[0], ast.Call):
             inner = call.value.args[0].func
             if isinstance(inner, ast.Call) and getattr(inner.func, "attr", "") == "converted":
                 inner.func.attr = "converted_iterable"
         return parts + [call]
+
+    def visit_Delete(self, node):
+        """A name that is deleted has no value; the functions that parts have become go on reading it."""
+        self.generic_visit(node)
+        names = [t for t in node.targets if isinstance(t, ast.Name)]
+        if len(names) != len(node.targets):
+            return node
+        return _statements("\n".join(f"{t.id} = ag__.Undefined({t.id!r})" for t in names), node)
 
     # --- expressions ---
 

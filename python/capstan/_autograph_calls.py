@@ -20,6 +20,14 @@ class Undefined:
         return f"<undefined {self.name}>"
 
 
+def member(read, name):
+    """The value of an attribute or an item, if it has one."""
+    try:
+        return read()
+    except (AttributeError, LookupError, NameError):
+        return Undefined(name)
+
+
 def _is_symbolic(value):
     from ._core import Tensor
     return isinstance(value, Tensor) and value.is_symbolic

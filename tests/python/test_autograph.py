@@ -255,3 +255,64 @@ def test_variables_of_loops_in_branches():
 
     with pytest.raises(UnboundLocalError, match="'row' has no value here"):
         after(rows)
+
+
+class Held:
+    """An object with attributes."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def test_attributes_and_items_are_state():
+    @tf.function
+    def branches(x):
+        held, items, rows = Held(x), {"a": x}, [x, x * 2.0]
+        if x > 0.0:
+            held.value = x * 2.0
+            items["b"] = x
+            rows[0] = x * 5.0
+        else:
+            held.value -= 1.0
+            items["b"] = -x
+        return held.value, items["b"], rows[0] + rows[1]
+
+    for x in (0.5, -0.5):
+        expected = (x * 2, x, x * 7) if x > 0 else (x - 1, -x, x * 3)
+        assert [float(r) for r in branches(tf.constant(x))] == [float(e) for e in expected]
+
+    @tf.function
+    def loops(n):
+        held, items = Held(tf.constant(1.0)), {"sum": tf.constant(0.0)}
+        for i in tf.range(n):
+            held.value = held.value * 2.0
+            if held.value > 3.0:
+                items["sum"] += held.value
+        while held.value > 1.0:
+            held.value /= 4.0
+        return held.value, items["sum"]
+
+    assert [float(r) for r in loops(tf.constant(4))] == [1.0, 28.0] and [float(r) for r in loops(tf.constant(0))] == [1.0, 0.0]
+
+    @tf.function
+    def one_branch(x):
+        held = Held(x)
+        if x > 0.0:
+            held.other = x
+        return held.other
+
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        one_branch(tf.constant(1.0))
+
+
+def test_deleted_names():
+    @tf.function
+    def f(x):
+        y = x * 2.0
+        z = y if y > 0.0 else -y
+        del y
+        if z > 1.0:
+            return z
+        return z + 1.0
+
+    assert [float(f(tf.constant(x))) for x in (1.0, -0.25)] == [2.0, 1.5]
