@@ -14,6 +14,7 @@ loops with a `return` inside.
 import ast
 import functools
 import inspect
+import itertools
 import os
 import sysconfig
 import textwrap
@@ -23,7 +24,7 @@ import weakref
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _INSTALLED = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep
                     for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_HERE + os.sep})
-_RETURN, _BREAK = "ag_result", "ag_leaves"
+_RETURN, _BREAK, _REST = "ag_result", "ag_leaves", "ag_rest"
 
 
 # --- names ---
@@ -43,9 +44,15 @@ class _Assigned(ast.NodeVisitor):
             self._add(node.id)
 
     def visit_FunctionDef(self, node):
-        self._add(node.name)
+        if not node.name.startswith(_REST):
+            self._add(node.name)
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
+
+    def visit_Expr(self, node):
+        for name in getattr(node, "ag_assigned", ()):  # of a call of what follows
+            self._add(name)
+        self.generic_visit(node)
 
     def visit_Lambda(self, node):
         pass
@@ -96,6 +103,9 @@ def _members(statements, assigned):
             return
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store) and is_fixed(node):
             found.append(ast.unparse(node))
+        for text in getattr(node, "ag_members", ()):
+            if is_fixed(ast.parse(text, mode="eval").body):
+                found.append(text)
         for child in ast.iter_child_nodes(node):
             visit(child)
     for statement in statements:
@@ -150,7 +160,8 @@ def _leaves(statements, kinds):
 
 
 class _Exits:
-    """Takes statements that leave out of a list: what follows an `if` that may leave goes into its branches."""
+    """Takes statements that leave out of a list: what follows an `if` that may leave goes into its branches, as a call of
+    a function if it is more than a statement and both go on to it."""
 
     def __init__(self, kinds, replace):
         self.kinds, self.replace = kinds, replace
@@ -162,12 +173,28 @@ class _Exits:
             if isinstance(statement, self.kinds):
                 return made + self.replace(statement)  # nothing behind it runs
             if isinstance(statement, ast.If) and _contains([statement], self.kinds, into_loops=False):
-                body = statement.body if _leaves(statement.body, self.kinds) else statement.body + rest
-                orelse = statement.orelse if _leaves(statement.orelse, self.kinds) else statement.orelse + rest
+                leave = [_leaves(branch, self.kinds) for branch in (statement.body, statement.orelse)]
+                if not any(leave) and (len(rest) > 1 or _contains(rest, (ast.If, ast.While, ast.For, ast.With, ast.Try))):
+                    following, rest = self.following(rest, statement)
+                    made.append(following)
+                body = statement.body if leave[0] else statement.body + rest
+                orelse = statement.orelse if leave[1] else statement.orelse + rest
                 lowered = ast.If(statement.test, self.lower(body) or [ast.Pass()], self.lower(orelse))
                 return made + [ast.copy_location(lowered, statement)]
             made.append(statement)
         return made
+
+    def following(self, rest, like):
+        """A function of what follows, and its call."""
+        name = f"{_REST}_{next(_rests)}"
+        following, call = _statements(f"def {name}():\n    pass\n{name}()", like)
+        following.body = self.lower(rest)
+        call.ag_assigned = _assigned(following.body)
+        call.ag_members = _members(following.body, call.ag_assigned)
+        return following, [call]
+
+
+_rests = itertools.count()
 
 
 def _result_of(statement):
@@ -221,6 +248,8 @@ class _Converter(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node):
+        if node.name.startswith(_REST):
+            return self._part(node.name, "", self._visited(node.body), _assigned(node.body), node)
         return _Converter().function(node)
 
     def visit_Lambda(self, node):

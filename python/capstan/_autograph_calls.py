@@ -94,7 +94,7 @@ def _value(leaf, dtype_hint=None):
 
 def _cond_of_states(test, body, orelse, names):
     """The state after tf.cond: tensors where both branches give tensors or numbers, and otherwise what both give. A name
-    that only one of them binds has no value afterwards."""
+    that only one of them binds, or that is another function in each, has no value afterwards."""
     from ._control import cond
     from . import nest
     from ._convert import is_tensor
@@ -122,7 +122,7 @@ def _cond_of_states(test, body, orelse, names):
     values = []
     for name, a, b in zip(names, first, second):
         made = next(results) if is_carried(a) else a
-        if isinstance(a, Undefined) or isinstance(b, Undefined):
+        if any(isinstance(v, Undefined) for v in (a, b)) or a is not b and all(isinstance(v, types.FunctionType) for v in (a, b)):
             made = Undefined(name)
         elif is_carried(a) != is_carried(b) or not is_carried(a) and not (a is b or a == b):
             raise ValueError(f"if: the branches give '{name}' values that cannot be chosen between, {a!r} and {b!r}, "
@@ -159,7 +159,7 @@ def _tensor_loop(test, body, get, set_, names, what, extra=()):
         more = body(*tensors[:len(extra)])
         values = get()
         for name, value, was, c in zip(names, values, before, carried):
-            if not c and value is not was and not isinstance(was, Undefined):
+            if not c and value is not was and not isinstance(was, (Undefined, types.FunctionType)):
                 raise ValueError(f"{what}: the loop changes '{name}', which is no tensor, and its condition is one")
         return list(more or ()) + [v for v, c in zip(values, carried) if c]
     try:

@@ -316,3 +316,37 @@ def test_deleted_names():
         return z + 1.0
 
     assert [float(f(tf.constant(x))) for x in (1.0, -0.25)] == [2.0, 1.5]
+
+
+def test_many_exits_are_converted_in_time(tmp_path):
+    # What follows a branch that may leave stood in both branches once, so twenty of them made a million copies.
+    lines = ["def f(x, flag):"]
+    for i in range(20):
+        lines += [f"    if flag == {i}:", f"        if x > {i}.0:", f"            return x * {i}.0", f"        x = x + {i}.0"]
+    path = tmp_path / "exits.py"
+    path.write_text("\n".join([*lines, "    return x", ""]))
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    traced = tf.function(names["f"])
+    for flag in (0, 1, 19, 20):
+        assert float(traced(tf.constant(1.5), flag)) == float(names["f"](tf.constant(1.5), flag))
+
+    @tf.function
+    def loop(n, x):
+        total = tf.constant(0.0)
+        for i in tf.range(n):
+            if i > 1:
+                if x < 0.0:
+                    continue
+                total += 1.0
+            if i > 3:
+                if total > 2.5:
+                    break
+                total += 0.5
+
+            def weight(value):
+                return value * 2.0
+            total += weight(0.125)
+        return total
+
+    assert [float(loop(tf.constant(6), tf.constant(x))) for x in (1.0, -1.0)] == [4.0, 0.5]
