@@ -106,5 +106,10 @@ def test_mistakes():
             call()
     with pytest.raises(NotImplementedError, match="KERAS_BACKEND"):
         ops.scatter_update(np.ones((2, 2), np.float32), [[0, 0]], [2.0], reduction="mul")
-    with pytest.raises(NotImplementedError, match="inside of a function"):
-        tf.function(lambda x: ops.nonzero(x))(tf.constant([1.0]))
+
+
+def test_what_needs_values_ends_the_trace():
+    found = tf.function(lambda x: ops.nonzero(x))
+    with pytest.warns(UserWarning, match="runs without a trace"):
+        assert found(tf.constant([0.0, 2.0, 3.0]))[0].numpy().tolist() == [1, 2]
+    assert found(tf.constant([4.0, 0.0]))[0].numpy().tolist() == [0]

@@ -315,3 +315,12 @@ def test_steps_of_epochs():
     model.fit(x, x, validation_split=0.25, steps_per_epoch=3, verbose=0, callbacks=[seen])
     assert seen.counts == [3]
     assert len(model.predict(x, steps=2, verbose=0)) == 16 and np.allclose(model.evaluate(x, x, steps=5, verbose=0), np.mean(halves))
+
+
+def test_schedules_of_epochs(capsys):
+    model = keras.Sequential([layers.Input((2,)), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.5), "mse")
+    for schedule in (lambda epoch: 0.25 / (epoch + 1), lambda epoch, rate: 0.25 if epoch == 0 else rate / 2):
+        history = model.fit(X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.LearningRateScheduler(schedule, verbose=1)])
+        assert history.history["learning_rate"] == [0.25, 0.125]
+        assert "Epoch 2: LearningRateScheduler setting learning rate to 0.125." in capsys.readouterr().out

@@ -223,14 +223,28 @@ class SwapEMAWeights(_Made):
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate before each epoch."""
+    """Sets the learning rate before each epoch: to what `schedule` makes of the epoch and the rate, or of the epoch."""
 
     def __init__(self, schedule, verbose=0):
-        self.schedule = schedule
+        self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch, logs=None):
         optimizer = self.model.optimizer
-        optimizer.learning_rate = float(self.schedule(epoch, float(optimizer.learning_rate)))
+        try:
+            takes_rate = inspect.signature(self.schedule).bind(epoch, 0.0) is not None
+        except TypeError:
+            takes_rate = False
+        except ValueError:  # no signature
+            takes_rate = True
+        rate = self.schedule(epoch, float(optimizer.learning_rate)) if takes_rate else self.schedule(epoch)
+        optimizer.learning_rate = float(rate)
+        if self.verbose:
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(rate)}.")
+
+    def on_epoch_end(self, epoch, logs=None):
+        del epoch
+        if logs is not None:
+            logs["learning_rate"] = float(self.model.optimizer.learning_rate)
 
 
 class CallbackList(Callback):

@@ -401,8 +401,11 @@ class LibraryLayer(Configured, Layer):
         self._library.build([list(s) for s in shapes])
 
     def __call__(self, inputs=None, *args, training=None, mask=None, **kwargs):
-        call = Layer.__call__ if self._is_own_class else type(self).call
-        return call(self, inputs, *args, training=training, mask=mask, **kwargs)
+        if self._is_own_class:
+            return Layer.__call__(self, inputs, *args, training=training, mask=mask, **kwargs)
+        if args or kwargs or isinstance(inputs, (list, tuple)):
+            return self.call(inputs, *args, training=training, mask=mask, **kwargs)
+        return self._library.call(inputs, training, mask)
 
     def call(self, inputs=None, *args, training=None, mask=None, **kwargs):
         """The result, as a call of the layer gives it."""

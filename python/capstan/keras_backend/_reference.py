@@ -24,11 +24,10 @@ def is_missing(x):
 
 
 def known(x):
-    """An array of what a tensor holds. A tensor of a function that is traced holds nothing yet."""
+    """An array of what a tensor holds. A function that is traced runs without a trace from then on."""
     if isinstance(x, tf.Tensor):
         if x.is_symbolic:
-            raise NotImplementedError("the values of this tensor are needed, and inside of a function it has none yet\n"
-                                      "  help: compile the model with run_eagerly=True")
+            x.numpy()
         from .core import convert_to_numpy
         return convert_to_numpy(x)
     if hasattr(x, "_value") and hasattr(x, "numpy"):

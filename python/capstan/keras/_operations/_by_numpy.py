@@ -22,17 +22,14 @@ _NARROWER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "int8": "i
 
 
 def known(x):
-    """An array of what a tensor holds. Errors: NotImplementedError for a tensor of a function that is traced."""
+    """An array of what a tensor holds. A function that is traced runs without a trace from then on."""
     if hasattr(x, "_value") and hasattr(x, "value"):
         x = x.value
     if isinstance(x, tf.Variable):
         x = x.read_value()
     if not isinstance(x, tf.Tensor):
         return x
-    if x.is_symbolic:
-        raise NotImplementedError("the values of this tensor are needed, and inside of a function it has none yet\n"
-                                  "  help: call this outside of functions, or run the model with run_eagerly=True")
-    if x.is_row_sparse:
+    if not x.is_symbolic and x.is_row_sparse:
         x = x.to_dense()
     return (tf.cast(x, tf.float32) if x.dtype == tf.bfloat16 else x).numpy()
 
@@ -43,7 +40,7 @@ class by_numpy:  # noqa: N801
 
     def __init__(self, module, name):
         self._module, self.__name__ = module, name
-        self.__doc__ = f"As numpy.{name}; it has no gradient, and no place inside of functions."
+        self.__doc__ = f"As numpy.{name}; it has no gradient. A function that calls it runs without a trace."
 
     @property
     def is_here(self):
