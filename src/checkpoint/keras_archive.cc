@@ -103,10 +103,11 @@ Model read_model(io::KerasArchive& archive, const std::string& path, const LoadM
   Model model(layer_from(config));
   const bool has_weights =
       std::any_of(stored.begin(), stored.end(), [](const auto& one) { return !one.first.starts_with("optimizer/"); });
-  if (!has_weights && model.weights().empty()) return model;
-  build(model, config);
+  const bool has_none = !has_weights && model.weights().empty();
+  if (!has_none) build(model, config);
   const AttributeValue* const compiled = config.find("compile_config");
   if (options.compile && compiled != nullptr && compiled->has_value()) model.compile_from_config(*compiled);
+  if (has_none) return model;
   detail::take_weights(kLoad, path, model,
                        detail::match_keras_weights(std::move(stored), path, model, named_weights(model)), false,
                        "the file is damaged, or a class of your own makes other weights than when it was saved");

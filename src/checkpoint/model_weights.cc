@@ -54,7 +54,8 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
 
 // As Keras does it: slots that are not those of the optimizer are left out, and the weights are taken over.
 void restore_optimizer(const char* what, const std::string& path, const Model& model, NamedTensors saved) {
-  if (saved.empty() || !model.is_compiled()) return;
+  // An optimizer with nothing to update has no slots.
+  if (saved.empty() || !model.is_compiled() || model.trainable_variables().empty()) return;
   // Slots that are there are what a file is written of, also before the next update.
   const bool is_built = detail::OptimizerState::of(model.optimizer()).updating().is_built();
   if (!is_built) model.optimizer().build(model.trainable_variables());

@@ -51,6 +51,21 @@ TEST_F(KerasArchive, GoesOnWhereTheTrainingWas) {
   }
 }
 
+TEST_F(KerasArchive, ServesModelsWithNothingToTrain) {
+  const Model frozen = small();
+  frozen.set_trainable(false);
+  for (const Model& model : {frozen, Model(Sequential({layers::Rescaling(0.5, {.input_shape = {4}})}))}) {
+    model.compile({.optimizer = "adam", .loss = "mse"});
+    model.save(path());
+    const Model loaded = load_model(path());
+    EXPECT_TRUE(same_bits(loaded(examples()), model(examples())));
+    EXPECT_TRUE(loaded.is_compiled());
+    model.save_weights(path("some.weights.h5"));
+    loaded.load_weights(path("some.weights.h5"));
+    EXPECT_TRUE(same_bits(loaded(examples()), model(examples())));
+  }
+}
+
 TEST_F(KerasArchive, HasTheScaleOfALoss) {
   const Model model = small();
   model.compile({.optimizer = optimizers::LossScaleOptimizer(optimizers::Adam({.learning_rate = 0.1}),

@@ -324,3 +324,18 @@ def test_schedules_of_epochs(capsys):
         history = model.fit(X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.LearningRateScheduler(schedule, verbose=1)])
         assert history.history["learning_rate"] == [0.25, 0.125]
         assert "Epoch 2: LearningRateScheduler setting learning rate to 0.125." in capsys.readouterr().out
+
+
+def test_models_that_were_read(tmp_path):
+    for layer in (layers.Dense(1, trainable=False), layers.Rescaling(0.5)):
+        model = keras.Sequential([layers.Input((2,)), layer])
+        model.compile("adam", "mse")
+        model.save(tmp_path / "model.keras")
+        read = keras.models.load_model(tmp_path / "model.keras")
+        assert read.compiled and read.optimizer.name.startswith("adam")
+        assert read.evaluate(X, X[:, :1], verbose=0) == model.evaluate(X, X[:, :1], verbose=0)
+        with pytest.raises(AttributeError, match=r"call compile\(\) again"):
+            read.run_eagerly = True
+        read.compile("sgd", "mae", run_eagerly=True)
+        read.run_eagerly = False
+    assert not keras.models.load_model(tmp_path / "model.keras", compile=False).compiled

@@ -83,7 +83,7 @@ class Model(Layer):
     def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
                 run_eagerly=False, steps_per_execution=1, jit_compile="auto", auto_scale_loss=True):
         """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
-        object.__setattr__(self, "_compiled_with", None)
+        object.__setattr__(self, "_compiled_with", {})
         self.optimizer, self.run_eagerly = _objects.get_optimizer(optimizer), bool(run_eagerly)
         if self.optimizer._overrides("apply_gradients", "apply"):
             raise ValueError(f"compile: fit() would not call apply_gradients() of {type(self.optimizer).__name__}\n  help: call "
@@ -208,7 +208,7 @@ class Model(Layer):
         return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **given)
 
     loss, run_eagerly, steps_per_execution, jit_compile = None, False, 1, False  # before compile()
-    compiled = property(lambda self: "optimizer" in self.__dict__)
+    compiled = property(lambda self: self.__dict__.get("optimizer") is not None)
     compiled_metrics = property(_CompiledMetrics)
 
     def compiled_loss(self, y, y_pred, sample_weight=None, regularization_losses=None):
@@ -254,6 +254,8 @@ class Model(Layer):
     def __setattr__(self, name, value):
         if (given := self.__dict__.get("_compiled_with")) and name in given:
             return Model.compile(self, **{**given, name: value})
+        if given is None and name in ("optimizer", "loss", "run_eagerly", "steps_per_execution") and self.__dict__.get("_is_compiled_by_file"):
+            raise AttributeError(f"{name}: the model was read from a file as it was compiled\n  help: call compile() again")
         if name in ("optimizer", "loss", "history"):
             return object.__setattr__(self, name, value)
         descriptor = getattr(type(self), name, None)
@@ -615,7 +617,9 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
         _saving.make_known()
         model = wrap_layer(_core.load_model(str(filepath), compile))
     optimizer = _core.model_optimizer(model._handle)
-    object.__setattr__(model, "optimizer", None if optimizer is None else _objects.wrap_optimizer(optimizer))
+    if optimizer is not None:
+        object.__setattr__(model, "optimizer", _objects.wrap_optimizer(optimizer))
+        object.__setattr__(model, "_is_compiled_by_file", True)
     return model
 
 
