@@ -31,7 +31,9 @@ python3 -m venv "$build/fresh"
 package=$("$build/fresh/bin/python" -c "import capstan, os; print(os.path.dirname(capstan.__file__))")
 libraries=$(dirname "$package")/capstan.libs
 echo "wheel: $(stat -c %s "$build"/repaired/*.whl) bytes ($(basename "$build"/repaired/*.whl))"
-echo "installed: $(du -sbc "$package" $([ -d "$libraries" ] && echo "$libraries") | tail -1 | cut -f1) bytes"
+installed=$(du -sbc "$package" $([ -d "$libraries" ] && echo "$libraries") | tail -1 | cut -f1)
+byte_code=$(find "$package" -name '*.pyc' -printf '%s\n' | awk '{sum += $1} END {print sum + 0}')
+echo "installed: $installed bytes, of which $byte_code are byte code that pip makes"
 "$build/fresh/bin/python" - <<'PROGRAM'
 import os, subprocess, sys
 
