@@ -105,8 +105,8 @@ bool is_due(std::int64_t epoch, const std::vector<std::int64_t>& frequency) {
   return std::find(frequency.begin(), frequency.end(), epoch + 1) != frequency.end();
 }
 
-// The batches of epochs, which are one pass over the data each; with a number of steps an epoch goes on where the last one
-// stopped, and if that was at the end, from the beginning.
+// The batches of epochs, which are one pass over the data each; with a number of steps an epoch goes on where the last
+// one stopped, and if that was at the end, from the beginning.
 class EpochBatches {
  public:
   EpochBatches(const BatchSource& batches, std::optional<std::int64_t> steps) : batches_(batches), steps_(steps) {}
