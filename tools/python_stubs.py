@@ -214,7 +214,8 @@ def stub(module, path):
 
 MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path in (
     "", "math", "math.special", "nn", "linalg", "bitwise", "signal", "image", "random", "debugging", "config",
-    "config.threading", "config.experimental", "config.optimizer", "errors", "autodiff", "nest", "data", "keras", "keras.layers", "keras.models", "keras.losses",
+    "config.threading", "config.experimental", "config.optimizer", "errors", "autodiff", "nest", "data", "keras",
+    "keras.layers", "keras.models", "keras.losses",
     "keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.optimizers.legacy", "keras.initializers",
     "keras.regularizers", "keras.constraints", "keras.activations", "keras.callbacks", "keras.utils", "keras.saving",
     "keras.datasets",

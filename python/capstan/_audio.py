@@ -1,11 +1,45 @@
-"""Of tf.signal what sound needs: mel scales, cepstra, windows, the modified cosine transform."""
+"""Of tf.signal what is composed of ops: cosine transforms and what sound needs, mel scales, cepstra, windows."""
 import math as _math
 
 import numpy as np
 
 from . import _ops
-from ._convert import convert_to_tensor
+from ._convert import convert_to_tensor, refuse
 from ._dtypes import as_dtype, float32
+
+
+def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
+    """The discrete cosine transform of types 1 to 4, of the last axis."""
+    refuse("dct", n=(n, None), axis=(axis, -1), norm=(norm, None, "ortho"))
+    x = convert_to_tensor(input)
+    length = x.shape[-1]
+    rows = _ops.OPS["matmul"](_ops.OPS["reshape"](x, [-1, length]), _cosines(length, type, norm, x.dtype), False, True)
+    return _ops.OPS["reshape"](rows, list(x.shape))
+
+
+def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
+    """The inverse of dct(), up to the factor that TensorFlow leaves out without `norm`."""
+    return dct(input, {1: 1, 2: 3, 3: 2}.get(type, type), n, axis, norm)
+
+
+def _cosines(n, type, norm, dtype):
+    k, i = np.arange(n)[:, None], np.arange(n)[None, :]
+    if type == 1 and norm is None and n > 1:
+        weights = np.where((i == 0) | (i == n - 1), 1.0, 2.0)
+        matrix = weights * np.cos(_math.pi * k * i / (n - 1))
+    elif type == 2:
+        matrix = 2 * np.cos(_math.pi * k * (2 * i + 1) / (2 * n))
+        if norm == "ortho":
+            matrix *= np.where(k == 0, _math.sqrt(1 / (4 * n)), _math.sqrt(1 / (2 * n)))
+    elif type == 3:
+        matrix = np.where(i == 0, 1.0, 2 * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
+        if norm == "ortho":
+            matrix = np.where(i == 0, _math.sqrt(1 / n), _math.sqrt(2 / n) * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
+    elif type == 4:
+        matrix = 2 * np.cos(_math.pi * (2 * k + 1) * (2 * i + 1) / (4 * n)) * (_math.sqrt(1 / (2 * n)) if norm else 1)
+    else:
+        raise ValueError(f"dct: type {type} with norm {norm!r} is not supported; types are 1 (without norm) to 4")
+    return convert_to_tensor(matrix.astype(dtype.as_numpy_dtype))
 
 
 def _mel_of(hertz):
@@ -32,13 +66,17 @@ def linear_to_mel_weight_matrix(num_mel_bins=20, num_spectrogram_bins=129, sampl
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """Cepstral coefficients [..., num_mel_bins]: the cosine transform of type 2, scaled as HTK's."""
-    from ._composed import dct
     spectra = convert_to_tensor(log_mel_spectrograms)
     return dct(spectra, 2) / _math.sqrt(2.0 * spectra.shape[-1])
 
 
 def _window(values, dtype):
     return convert_to_tensor(values, dtype=as_dtype(dtype))
+
+
+def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
+    """A window of Kaiser's."""
+    return _window(np.kaiser(int(window_length), float(beta)), dtype)
 
 
 def vorbis_window(window_length, dtype=float32, name=None):
@@ -74,7 +112,6 @@ def _windowed(frames, window_fn):
 
 def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=None, name=None):
     """The modified cosine transform [..., frames, frame_length / 2] of signals, in windows that overlap by half."""
-    from ._composed import dct
     half = _half_of("mdct", frame_length, norm)
     frames = _windowed(_ops.OPS["frame"](convert_to_tensor(signals), 2 * half, half, bool(pad_end)), window_fn)
     a, b, c, d = _ops.split(frames, 4, -1)
@@ -83,7 +120,6 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=Non
 
 def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
     """The signals of which mdct made this, but for their first and last half frames."""
-    from ._composed import dct
     mdcts = convert_to_tensor(mdcts)
     half = _half_of("inverse_mdct", 2 * mdcts.shape[-1], norm)
     a, b = _ops.split(dct(mdcts, 4, norm=norm) * (1.0 if norm else 0.5 / half), 2, -1)
@@ -99,5 +135,5 @@ def _half_of(op, frame_length, norm):
     return int(frame_length) // 2
 
 
-NAMES = {f.__name__: f for f in (linear_to_mel_weight_matrix, mfccs_from_log_mel_spectrograms, vorbis_window,
+NAMES = {f.__name__: f for f in (dct, idct, kaiser_window, linear_to_mel_weight_matrix, mfccs_from_log_mel_spectrograms, vorbis_window,
                                  kaiser_bessel_derived_window, inverse_stft_window_fn, mdct, inverse_mdct)}

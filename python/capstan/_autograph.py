@@ -6,9 +6,9 @@ is a plain one the statement runs as Python does, and if it is a symbolic tensor
 So a function that has no statement on tensors does the same as before.
 
 Names that a branch or a body assigns, and attributes and items such as `self.x` and `d["a"]`, are its state: they are
-read before and written after it. A name that was not bound yet is `Undefined`, and an error names it where a tensor is needed. `return`, `break` and `continue` are taken
-away first: what follows a statement that may leave goes into the branches that do not (`_Exits`), and `break` becomes
-a condition of the loop. What has no source, generators, and functions of installed packages stay as they are, and so do
+read before and written after it. A name that was not bound yet is `Undefined`, and an error names it where a tensor is
+needed. `return`, `break` and `continue` are taken away first: what follows a statement that may leave goes into the
+branches that do not (`_Exits`), and `break` becomes a condition of the loop. What has no source, generators, and functions of installed packages stay as they are, and so do
 loops with a `return` inside.
 """
 import ast

@@ -5,7 +5,7 @@ import numpy as np
 
 from . import _audio, _boxes, _candidates, _ctc, _core, _image_draws, _modules, _ops
 from ._convert import convert_to_tensor, dims, refuse
-from ._dtypes import as_dtype, float32, int64
+from ._dtypes import as_dtype, float32
 from ._known import known
 
 OPS = _ops.OPS
@@ -190,47 +190,6 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     return OPS["triangular_solve"](lu, OPS["triangular_solve"](_unit_lower(lu), b, True), False)
 
 
-# --- signal ---
-
-def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
-    """The discrete cosine transform of types 1 to 4, of the last axis."""
-    refuse("dct", n=(n, None), axis=(axis, -1), norm=(norm, None, "ortho"))
-    x = convert_to_tensor(input)
-    length = x.shape[-1]
-    rows = OPS["matmul"](OPS["reshape"](x, [-1, length]), _cosines(length, type, norm, x.dtype), False, True)
-    return OPS["reshape"](rows, list(x.shape))
-
-
-def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
-    """The inverse of dct(), up to the factor that TensorFlow leaves out without `norm`."""
-    return dct(input, {1: 1, 2: 3, 3: 2}.get(type, type), n, axis, norm)
-
-
-def _cosines(n, type, norm, dtype):
-    k, i = np.arange(n)[:, None], np.arange(n)[None, :]
-    if type == 1 and norm is None and n > 1:
-        weights = np.where((i == 0) | (i == n - 1), 1.0, 2.0)
-        matrix = weights * np.cos(_math.pi * k * i / (n - 1))
-    elif type == 2:
-        matrix = 2 * np.cos(_math.pi * k * (2 * i + 1) / (2 * n))
-        if norm == "ortho":
-            matrix *= np.where(k == 0, _math.sqrt(1 / (4 * n)), _math.sqrt(1 / (2 * n)))
-    elif type == 3:
-        matrix = np.where(i == 0, 1.0, 2 * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
-        if norm == "ortho":
-            matrix = np.where(i == 0, _math.sqrt(1 / n), _math.sqrt(2 / n) * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
-    elif type == 4:
-        matrix = 2 * np.cos(_math.pi * (2 * k + 1) * (2 * i + 1) / (4 * n)) * (_math.sqrt(1 / (2 * n)) if norm else 1)
-    else:
-        raise ValueError(f"dct: type {type} with norm {norm!r} is not supported; types are 1 (without norm) to 4")
-    return convert_to_tensor(matrix.astype(dtype.as_numpy_dtype))
-
-
-def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
-    """A window of Kaiser's."""
-    return convert_to_tensor(np.kaiser(int(window_length), float(beta)).astype(as_dtype(dtype).as_numpy_dtype))
-
-
 # --- image ---
 
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
@@ -362,8 +321,8 @@ def install(tf):
     for module, names in (
             (tf, "group identity_n unravel_index"), (tf.math, "zero_fraction polyval is_non_decreasing "
              "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
-             "scale_regularization_loss conv_transpose sufficient_statistics normalize_moments dilation2d erosion2d"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
-            (tf.image, "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
+             "scale_regularization_loss conv_transpose sufficient_statistics normalize_moments dilation2d erosion2d"),
+            (tf.linalg, "lu_reconstruct lu_solve"), (tf.image, "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
             (tf.debugging, "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_type assert_integer "
              "assert_same_float_dtype assert_shapes check_numerics")):
         for name in names.split():

@@ -276,6 +276,8 @@ def test_what_a_model_was_compiled_with_can_be_set():
     calls.clear()
     seen.evaluate(X, X, batch_size=2, verbose=0)
     assert len(calls) >= 4  # one for each batch; a trace would be one in all
+    seen.loss_weights = "an attribute of the program's own"
+    assert len(seen.evaluate(X, X, verbose=0, return_dict=True)) == 1
     norm = layers.BatchNormalization()
     norm(tf.ones([1, 2]))
     with pytest.raises(AttributeError, match="'moving_mean' is a weight"):

@@ -37,7 +37,7 @@ _SHORT_LOSSES = {short: _objects.LOSS_FUNCTIONS[name] for short, name in (
 losses = _kind("losses", "loss", {**_objects.LOSSES, **_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, "Loss": _objects.Loss,
                                   "get": _objects.get_loss})
 metrics = _kind("metrics", "metric", {**_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, **_functions.METRICS,
-                                      **_objects.METRICS, "Metric": _objects.Metric, "get": _names.get_metric,
+                                      **_objects.METRICS, "Metric": _objects.Metric, "get": _objects.get_metric,
                                       "MeanMetricWrapper": _names.MeanMetricWrapper})
 schedules = _kind("optimizers.schedules", "learning_rate_schedule", {**_objects.SCHEDULES,
                                                                      "LearningRateSchedule": _objects.LearningRateSchedule})

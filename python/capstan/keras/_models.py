@@ -252,10 +252,11 @@ class Model(Layer):
         _core.set_stop_training(self._handle, bool(value))
 
     def __setattr__(self, name, value):
-        if (given := self.__dict__.get("_compiled_with")) and name in given:
-            return Model.compile(self, **{**given, name: value})
-        if given is None and name in ("optimizer", "loss", "run_eagerly", "steps_per_execution") and self.__dict__.get("_is_compiled_by_file"):
-            raise AttributeError(f"{name}: the model was read from a file as it was compiled\n  help: call compile() again")
+        if name in ("optimizer", "loss", "run_eagerly", "steps_per_execution"):
+            if given := self.__dict__.get("_compiled_with"):
+                return Model.compile(self, **{**given, name: value})
+            if given is None and "_is_compiled_by_file" in self.__dict__:
+                raise AttributeError(f"{name}: the model was read from a file as it was compiled\n  help: call compile() again")
         if name in ("optimizer", "loss", "history"):
             return object.__setattr__(self, name, value)
         descriptor = getattr(type(self), name, None)

@@ -96,18 +96,6 @@ class MeanMetricWrapper(_objects.Metric):
         return self._mean.variables
 
 
-def get_metric(identifier):
-    """A metric by its name or from a configuration; a function or a metric is given back."""
-    if isinstance(identifier, dict):
-        return _objects.METRICS[identifier["class_name"]].from_config(identifier.get("config", {}))
-    if isinstance(identifier, str):
-        named = _objects._named(_objects.METRICS, _objects._SHORT.get(identifier.lower(), identifier))
-        if named is None:
-            raise ValueError(f"metrics.get: unknown name {identifier!r}")
-        return named()
-    return identifier
-
-
 def smart_resize(x, size, interpolation="bilinear", data_format="channels_last", backend_module=None):
     """Images of another size, cut in the middle so that nothing is stretched."""
     refuse("smart_resize", data_format=(data_format, None, "channels_last"), backend_module=(backend_module, None))

@@ -317,7 +317,7 @@ def _named(tables, name):
     return next((cls for key, cls in tables.items() if key.lower() == plain), None)
 
 
-def _getter(tables, what):
+def _getter(tables, what, short=None):
     def get(identifier):
         """An object by its name, from a configuration, or the object itself."""
         if identifier is None or isinstance(identifier, Configured) or not isinstance(identifier, (str, dict)) and (
@@ -328,7 +328,7 @@ def _getter(tables, what):
             if cls is not None:
                 return cls.from_config(identifier.get("config", {}))
             identifier = identifier["class_name"]
-        cls = _named(tables, identifier)
+        cls = _named(tables, (short or {}).get(identifier.lower(), identifier))
         if cls is None:
             raise ValueError(f"{what}: unknown name {identifier!r}")
         return cls()
@@ -350,6 +350,7 @@ get_constraint = _getter(CONSTRAINTS, "constraints.get")
 _SHORT = {"mse": "MeanSquaredError", "mae": "MeanAbsoluteError", "mape": "MeanAbsolutePercentageError",
           "msle": "MeanSquaredLogarithmicError", "bce": "BinaryCrossentropy", "kld": "KLDivergence",
           "kl_divergence": "KLDivergence"}
+get_metric = _getter(METRICS, "metrics.get", _SHORT)
 
 
 def values_of(cls, given):

@@ -29,8 +29,8 @@ _EXTRA = {"layer": ("input_shape", "input_dim", "batch_size", "batch_input_shape
 # What stands for something that the library does not have, by class: the values that do without it, the default first.
 _LORA = {"lora_rank": (None,), "lora_alpha": (None,), "quantization_config": (None,)}
 _ATTENTION = {"sliding_window": (None,), "flash_attention": (None, False), "use_gate": (False,)}
-UNUSED = {"Dense": _LORA, "EinsumDense": _LORA | {"gptq_unpacked_column_size": (None,)}, "Embedding": _LORA, "MultiHeadAttention": _ATTENTION,
-          "GroupQueryAttention": _ATTENTION, "GRU": {"use_cudnn": ("auto", False)}, "LSTM": {"use_cudnn": ("auto", False)}}
+UNUSED = {"Dense": _LORA, "EinsumDense": _LORA | {"gptq_unpacked_column_size": (None,)}, "Embedding": _LORA,
+          "MultiHeadAttention": _ATTENTION, "GroupQueryAttention": _ATTENTION, "GRU": {"use_cudnn": ("auto", False)}, "LSTM": {"use_cudnn": ("auto", False)}}
 # Options that are the default if they are None.
 _DEFAULT_IF_NONE = ("name", "dtype", "data_format")
 

@@ -27,7 +27,7 @@ def known(x):
     """An array of what a tensor holds. A function that is traced runs without a trace from then on."""
     if isinstance(x, tf.Tensor):
         if x.is_symbolic:
-            x.numpy()
+            x.numpy()  # raises what ends the trace
         from .core import convert_to_numpy
         return convert_to_numpy(x)
     if hasattr(x, "_value") and hasattr(x, "numpy"):
