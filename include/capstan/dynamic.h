@@ -117,6 +117,41 @@ class Function {
     return detail::call_traced(*state_, *call.buffers_, detail::FunctionBody(body));
   }
 
+  /// One trace of a function, which can be called and looked at: see Function::get_concrete().
+  class Concrete {
+   public:
+    /// Runs a call. Errors: ValueError for arguments that it was not made for; what its ops throw.
+    template <class Body>
+    const void* run(Call& call, Body& body) const {
+      return detail::call_concrete(*state_, *call.buffers_, detail::FunctionBody(body));
+    }
+    /// The pointer that its calls return, and the types of the tensors of its result, with open lengths.
+    const void* structure() const { return detail::concrete_structure(*state_); }
+    std::vector<std::optional<TensorSpec>> results() const { return detail::concrete_results(*state_); }
+    /// What it takes and gives, and its ops: see ConcreteFunction.
+    std::string signature() const { return detail::concrete_signature(*state_); }
+    std::string graph_text() const { return detail::concrete_text(*state_); }
+    std::vector<GraphNode> graph_nodes() const { return detail::concrete_nodes(*state_); }
+
+   private:
+    friend class Function;
+    explicit Concrete(std::shared_ptr<ConcreteState> state) : state_(std::move(state)) {}
+
+    std::shared_ptr<ConcreteState> state_;
+  };
+
+  /// The trace for a call, made now unless there is one; nothing runs. A TensorSpec in the signature takes the place of
+  /// a tensor, with open lengths if it has some. Errors: ValueError for a spec without a rank; what the body throws.
+  ///
+  ///     dynamic::Function square({.name = "square"});
+  ///     dynamic::Function::Call call;
+  ///     call.signature().add(TensorSpec({-1, 4}));
+  ///     square.get_concrete(call, body).signature();  // "square(float32[?, 4]) -> (float32[?, 4])"
+  template <class Body>
+  Concrete get_concrete(Call& call, Body& body) const {
+    return Concrete(detail::make_concrete(state_, call.signature(), detail::FunctionBody(body)));
+  }
+
   /// Runs a call only if that takes a few microseconds and waits for no other thread: there is a trace for it that is
   /// short, has no effects and no control flow, and neither a tape nor a trace is under way. Otherwise nothing has
   /// happened. For languages with a lock that such a call need not give away.

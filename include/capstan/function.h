@@ -166,6 +166,8 @@ CAPSTAN_EXPORT std::shared_ptr<ConcreteState> make_concrete(const std::shared_pt
                                                             const CallSignature& signature, const FunctionBody& body);
 CAPSTAN_EXPORT const void* call_concrete(const ConcreteState& state, CallBuffers& call, const FunctionBody& body);
 CAPSTAN_EXPORT std::string concrete_signature(const ConcreteState& state);
+CAPSTAN_EXPORT std::vector<std::optional<TensorSpec>> concrete_results(const ConcreteState& state);
+CAPSTAN_EXPORT const void* concrete_structure(const ConcreteState& state);
 CAPSTAN_EXPORT std::string concrete_text(const ConcreteState& state);
 CAPSTAN_EXPORT std::string concrete_dot(const ConcreteState& state);
 CAPSTAN_EXPORT std::vector<GraphNode> concrete_nodes(const ConcreteState& state);

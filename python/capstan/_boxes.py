@@ -1,8 +1,14 @@
 """Boxes in images: what tf.image has of them. Boxes are [y1, x1, y2, x2], in either order of corners."""
+import collections
+
 import numpy as np
 
 from . import _core, _ops
 from ._convert import convert_to_tensor
+
+
+CombinedNonMaxSuppression = collections.namedtuple(
+    "CombinedNonMaxSuppression", "nmsed_boxes nmsed_scores nmsed_classes valid_detections")
 
 
 def _overlaps(boxes):
@@ -23,7 +29,8 @@ def _arrays(function, boxes, scores):
 
 
 def _chosen(overlaps, scores, most, threshold, least, sigma=0.0):
-    """The numbers of the boxes that are kept, best first, and their scores."""
+    """The numbers of the boxes that are kept, best first, and their scores; overlaps[a, b] is how far a overlaps b, which
+    is the better one."""
     scores, open_, kept, values = scores.astype(np.float64), scores > least, [], []
     while len(kept) < most and open_.any():
         best = int(np.argmax(np.where(open_, scores, -np.inf)))
@@ -31,10 +38,10 @@ def _chosen(overlaps, scores, most, threshold, least, sigma=0.0):
         values.append(scores[best])
         open_[best] = False
         if sigma > 0:
-            scores = np.where(open_, scores * np.exp(-overlaps[best] ** 2 / (2 * sigma)), scores)
+            scores = np.where(open_, scores * np.exp(-overlaps[:, best] ** 2 / (2 * sigma)), scores)
             open_ &= scores > least
         else:
-            open_ &= overlaps[best] <= threshold
+            open_ &= overlaps[:, best] <= threshold
     return np.asarray(kept, np.int32), np.asarray(values, np.float32)
 
 
@@ -65,6 +72,39 @@ def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_thre
                                f"{overlaps.shape} and {scores.shape}")
     return convert_to_tensor(_chosen(overlaps, scores, int(max_output_size), float(overlap_threshold),
                                      float(score_threshold))[0])
+
+
+def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold=0.5,
+                                 score_threshold=float("-inf"), pad_per_class=False, clip_boxes=True, name=None):
+    """non_max_suppression of each class of each image, of boxes [batch, n, 1 or classes, 4] and scores [batch, n, classes].
+
+    The best `max_total_size` of all classes follow each other, zeros after them: boxes, scores, classes, and how many of
+    them there are. With `pad_per_class` the results are no longer than all classes may fill.
+    """
+    boxes, scores = np.asarray(boxes, np.float32), np.asarray(scores, np.float32)
+    if boxes.ndim != 4 or scores.ndim != 3 or boxes.shape[:2] != scores.shape[:2] or boxes.shape[3] != 4 or (
+            boxes.shape[2] not in (1, scores.shape[2])):
+        raise _core.ShapeError("combined_non_max_suppression: boxes [batch, n, 1 or classes, 4] and scores [batch, n, "
+                               f"classes] are needed, not {boxes.shape} and {scores.shape}")
+    batch, _, classes = scores.shape
+    length = int(max_total_size)
+    if pad_per_class:
+        length = min(length, int(max_output_size_per_class) * classes)
+    results = (np.zeros((batch, length, 4), np.float32), np.zeros((batch, length), np.float32),
+               np.zeros((batch, length), np.float32), np.zeros(batch, np.int32))
+    for image in range(batch):
+        found = []
+        for label in range(classes):
+            own = boxes[image, :, min(label, boxes.shape[2] - 1)]
+            kept, values = _chosen(_overlaps(own), scores[image, :, label], int(max_output_size_per_class),
+                                   float(iou_threshold), float(score_threshold))
+            found += [(value, label, own[i]) for i, value in zip(kept, values)]
+        found = sorted(found, key=lambda entry: -entry[0])[:length]
+        for place, (value, label, box) in enumerate(found):
+            for result, entry in zip(results, (np.clip(box, 0, 1) if clip_boxes else box, value, label)):
+                result[image, place] = entry
+        results[3][image] = len(found)
+    return CombinedNonMaxSuppression(*map(convert_to_tensor, results))
 
 
 def draw_bounding_boxes(images, boxes, colors, name=None):
@@ -111,4 +151,4 @@ def yiq_to_rgb(images):
 
 
 NAMES = {f.__name__: f for f in (non_max_suppression, non_max_suppression_with_scores, non_max_suppression_overlaps,
-                                 draw_bounding_boxes, rgb_to_yiq, yiq_to_rgb)}
+                                 combined_non_max_suppression, draw_bounding_boxes, rgb_to_yiq, yiq_to_rgb)}

@@ -192,10 +192,26 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
 
 # --- image ---
 
+def convert_image_dtype(image, dtype, saturate=False, name=None):
+    """The image in another dtype, where the largest integer is 1.0.
+
+    An array of an integer dtype that tensors do not have, such as uint16, is scaled by its own largest number; to
+    another integer dtype it is refused.
+    """
+    if isinstance(image, np.ndarray) and image.dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
+        if not as_dtype(dtype).is_floating:
+            raise TypeError(f"convert_image_dtype: an array of {image.dtype} cannot become {as_dtype(dtype).name}\n"
+                            "  help: convert it to tf.float32 first")
+        return _ops.cast(convert_to_tensor(image / np.float64(np.iinfo(image.dtype).max)), dtype)
+    return OPS["image_convert_image_dtype"](image, dtype, saturate)
+
+
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
     """The image resized without distortion, with zeros around it."""
     image = convert_to_tensor(image)
-    height, width = image.shape[-3], image.shape[-2]
+    # In float32, as TensorFlow does: where that rounds down, the image is one pixel smaller than it could be.
+    height, width = np.float32(image.shape[-3]), np.float32(image.shape[-2])
+    target_height, target_width = np.float32(target_height), np.float32(target_width)
     ratio = max(height / target_height, width / target_width)
     high, wide = height / ratio, width / ratio
     resized = _modules.image.resize(image, [int(high), int(wide)], method=method, antialias=antialias)
@@ -322,7 +338,8 @@ def install(tf):
             (tf, "group identity_n unravel_index"), (tf.math, "zero_fraction polyval is_non_decreasing "
              "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
              "scale_regularization_loss conv_transpose sufficient_statistics normalize_moments dilation2d erosion2d"),
-            (tf.linalg, "lu_reconstruct lu_solve"), (tf.image, "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
+            (tf.linalg, "lu_reconstruct lu_solve"), (tf.random, "gamma poisson"),
+            (tf.image, "convert_image_dtype resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"),
             (tf.debugging, "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_type assert_integer "
              "assert_same_float_dtype assert_shapes check_numerics")):
         for name in names.split():

@@ -3,8 +3,8 @@ module works on lists."""
 import functools
 import inspect
 
-from . import _core, nest
-from ._convert import TensorSpec, convert_to_tensor, is_tensor
+from . import _concrete, _core, nest
+from ._convert import convert_to_tensor, is_tensor
 from ._core import Tensor, Variable
 from ._tensor_array import TensorArray
 
@@ -24,8 +24,9 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
             return f
         if not callable(f):
             raise TypeError(f"function: {f!r} is not a callable object")
-        specs = None
+        specs, is_method = None, False
         if input_signature is not None:
+            is_method = _is_method(f)
             specs = [(None if s.shape is None else list(s.shape), s.dtype, s.name or "")
                      for s in nest.flatten(list(input_signature))]
         name = getattr(f, "__name__", type(f).__name__)
@@ -34,7 +35,7 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
             from ._autograph import Converted
             body = Converted(f)
         traced = _core.Function(body, name, specs, int(bool(reduce_retracing or experimental_relax_shapes)),
-                                memory_budget)
+                                memory_budget, int(is_method))
         functools.update_wrapper(traced, f, updated=())
         traced.input_signature = input_signature
         traced._options = {"input_signature": input_signature, "autograph": autograph, "memory_budget": memory_budget,
@@ -44,6 +45,14 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
                            "experimental_attributes": experimental_attributes}
         return traced
     return decorate if func is None else decorate(func)
+
+
+def _is_method(f):
+    """Whether the first argument is the object that a function in a class is called for, to which no spec belongs."""
+    try:
+        return next(iter(inspect.signature(f).parameters), None) == "self"
+    except (TypeError, ValueError):
+        return False
 
 
 def _traced_anew(f, options):
@@ -406,52 +415,9 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     return nest.pack_sequence_as(form, results)
 
 
-class _Concrete:
-    """One kind of calls of a function."""
-
-    def __init__(self, traced, arguments, example):
-        self._traced, self.structured_input_signature = traced, arguments
-        self.structured_outputs = nest.map_structure(
-            lambda leaf: TensorSpec.from_tensor(leaf) if is_tensor(leaf) else leaf, example)
-
-    @property
-    def outputs(self):
-        return [leaf for leaf in nest.flatten(self.structured_outputs) if isinstance(leaf, TensorSpec)]
-
-    @property
-    def output_shapes(self):
-        return nest.map_structure(lambda spec: spec.shape, self.structured_outputs)
-
-    @property
-    def output_dtypes(self):
-        return nest.map_structure(lambda spec: spec.dtype, self.structured_outputs)
-
-    def __call__(self, *args, **kwargs):
-        return self._traced(*args, **kwargs)
-
-    @property
-    def graph(self):
-        return self._traced.graph_text()
-
-
-def _get_concrete_function(self, *args, **kwargs):
-    """Traces the function for these arguments, among which TensorSpecs stand for tensors of zeros of their shape."""
-    from ._ops import zeros
-
-    def example(leaf):
-        if not isinstance(leaf, TensorSpec):
-            return leaf
-        if leaf.shape is None or leaf.shape.rank is None:
-            raise ValueError("get_concrete_function: the TensorSpec names no rank, and a trace needs one\n"
-                             "  help: give a shape with None for each open length, such as TensorSpec([None, 3])")
-        return zeros([1 if n is None else n for n in leaf.shape], leaf.dtype)
-    given = nest.map_structure(example, [list(args), dict(kwargs)])
-    if not args and not kwargs and self.input_signature:
-        given = [[example(s) for s in self.input_signature], {}]
-    return _Concrete(self, (args, kwargs), self(*given[0], **given[1]))
-
-
-_core.Function.get_concrete_function = _get_concrete_function
+_core.Function.get_concrete_function = _concrete.of_function
+_core.BoundFunction.get_concrete_function = _concrete.of_method
+_core.BoundFunction.__reduce__ = lambda self: (getattr, (self.__self__, self.__name__))
 _core.Function.__repr__ = _repr
 # What is pickled is the function and its options; it is traced anew where it is loaded.
 _core.Function.__reduce__ = lambda self: (_traced_anew, (self.__wrapped__, self._options))

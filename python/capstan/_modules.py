@@ -249,4 +249,4 @@ errors = make_module("errors", {
 dtypes = make_module("dtypes", {"as_dtype": as_dtype, "cast": _ops.cast, "saturate_cast": _ops.saturate_cast,
                                 **{name: getattr(_dtypes, name) for name in (
                                     "DType", "float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool",
-                                    "complex64", "complex128")}}, "tf.dtypes")
+                                    "complex64", "complex128", "string")}}, "tf.dtypes")

@@ -452,7 +452,9 @@ def numpy_function(func, inp, Tout, stateful=True, name=None):
 
 def py_function(func=None, inp=None, Tout=None, name=None):
     """Calls a function of tensors that may read their values. Tapes see what it does. A traced function that calls it runs
-    without a trace."""
+    without a trace. Without a function it is a decorator, of one that is called with the tensors."""
+    if func is None:
+        return lambda function: lambda *tensors: py_function(function, tensors, Tout)
     _refuse_traces("py_function")
     return _results("py_function", func, [convert_to_tensor(x) for x in inp or ()], Tout)
 

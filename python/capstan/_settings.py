@@ -89,6 +89,11 @@ def type_spec_from_value(value):
     return TensorSpec(value.shape, value.dtype)
 
 
+def get_experimental_options():
+    """No options: functions are always optimised."""
+    return {}
+
+
 def get_current_name_scope():
     """The empty text: names are not scoped."""
     return ""
@@ -118,7 +123,8 @@ def install(tf):
             "get_visible_devices": list_physical_devices}, "tf.config.experimental")
     config.optimizer = _modules.make_module("config.optimizer", {
         "set_jit": set_jit, "set_experimental_options": _nothing(
-            "set_experimental_options", "Changes nothing: functions are always optimised.", "options")}, "tf.config.optimizer")
+            "set_experimental_options", "Changes nothing: functions are always optimised.", "options"),
+        "get_experimental_options": get_experimental_options}, "tf.config.optimizer")
     for code, name in enumerate(_CODES.split()):
         setattr(tf.errors, name, code)
     tf.errors.OperatorNotAllowedInGraphError = _core.TraceError

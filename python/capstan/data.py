@@ -212,8 +212,8 @@ class Dataset:
         else:
             def make(parts):
                 return nest.pack_sequence_as(form, parts)
-        elements = _Iterator(make, self._node.open())
-        elements._dataset = self
+        elements = _Iterator(make, opened := self._node.open())
+        elements._dataset, elements._handle = self, opened
         return elements
 
     def as_numpy_iterator(self):

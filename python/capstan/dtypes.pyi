@@ -11,4 +11,5 @@ float32: DType
 float64: DType
 int32: DType
 int64: DType
+string: DType
 uint8: DType

@@ -4,29 +4,45 @@ import os
 from . import _core, _ops
 from ._convert import refuse
 from ._core import Variable
+from ._module import Module
+from ._streams import Generator
 from ._examples import BytesList, Example, Feature, Features, FloatList, Int64List  # noqa: F401
 
 
-def _handle_of(value, name):
-    """What the library saves of an object."""
+def _handle_of(value):
+    """What the library saves of an object, None of one without state."""
     if isinstance(value, Variable):
         return value
     if hasattr(value, "_ensure_handle"):
         return value._ensure_handle()
-    handle = getattr(value, "_handle", None)
-    if handle is None:
-        raise TypeError(f"Checkpoint: {name} is a {type(value).__name__}; variables, layers, models, optimizers and "
-                        "metrics can be saved, and lists, tuples and dicts of them")
-    return handle
+    return getattr(value, "_handle", None)
 
 
-def _named(name, value):
-    """Pairs of a name and an object; those in a list or a dict have their place behind a dot."""
+def _named(name, value, of_module=None):
+    """Pairs of a name and an object; those in a list, a dict or a module have their place after a dot.
+
+    Of a module everything that has state is taken, each thing once; `of_module` is what has been.
+    """
+    if isinstance(value, Generator):
+        value = value.state
+    if of_module is not None:
+        if id(value) in of_module:
+            return []
+        of_module.add(id(value))
+    if isinstance(value, Module):
+        taken = {id(value)} if of_module is None else of_module
+        return [pair for key in sorted(vars(value)) for pair in _named(f"{name}.{key}", vars(value)[key], taken)]
     if isinstance(value, dict):
-        return [pair for key in value for pair in _named(f"{name}.{key}", value[key])]
+        return [pair for key in value for pair in _named(f"{name}.{key}", value[key], of_module)]
     if isinstance(value, (list, tuple)):
-        return [pair for i, item in enumerate(value) for pair in _named(f"{name}.{i}", item)]
-    return [(name, _handle_of(value, name))]
+        return [pair for i, item in enumerate(value) for pair in _named(f"{name}.{i}", item, of_module)]
+    handle = _handle_of(value)
+    if handle is not None:
+        return [(name, handle)]
+    if of_module is not None:
+        return []
+    raise TypeError(f"Checkpoint: {name} is a {type(value).__name__}; variables, modules, layers, models, optimizers, metrics, "
+                    "random generators and passes over datasets can be saved, and lists, tuples and dicts of them")
 
 
 def _place(prefix):

@@ -1,7 +1,8 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import Tensor as Tensor, Variable as Variable, refuse as refuse
+from capstan import Module as Module, Tensor as Tensor, Variable as Variable, refuse as refuse
+from capstan.random import Generator as Generator
 
 class BytesList:
     """Byte strings."""

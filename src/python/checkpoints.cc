@@ -8,6 +8,7 @@
 #include "capstan/model_graph.h"
 #include "capstan/plots.h"
 #include "capstan/tensorboard.h"
+#include "src/python/datasets.h"
 #include "src/python/layers.h"
 
 namespace capstan::python {
@@ -19,6 +20,7 @@ State state_of(nb::handle o) {
   if (nb::isinstance<LayerHandle>(o)) return nb::cast<LayerHandle&>(o).layer;
   if (nb::isinstance<Optimizer>(o)) return nb::cast<Optimizer&>(o);
   if (nb::isinstance<Metric>(o)) return nb::cast<Metric&>(o);
+  if (nb::isinstance<DatasetPass>(o)) return nb::cast<DatasetPass&>(o);
   throw nb::type_error("Checkpoint: has variables, layers, models, optimizers and metrics");
 }
 

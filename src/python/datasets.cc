@@ -18,6 +18,7 @@ using detail::PartType;
 using detail::PartTypes;
 
 constexpr std::size_t kMostParts = 64;
+constexpr std::string_view kStructureName = "a structure of Python";
 
 std::shared_ptr<const void> held(nb::handle o) {
   const auto object = std::make_shared<Held>(o);
@@ -52,7 +53,25 @@ Part batch_structures(const PartColumn& items) {
   return {{}, held(std::move(joined))};
 }
 
-const PartType kStructurePart = {"a structure of Python", false, batch_structures, nullptr, nullptr, nullptr};
+// For positions of passes that hold elements, such as the buffer of a shuffle.
+std::vector<Tensor> save_structure(const Part& part) {
+  const Locked lock;
+  std::vector<Tensor> tensors;
+  const std::string form = form_of(object_of_part(part), tensors);
+  std::vector<Tensor> saved = detail::save_keys({form});
+  saved.insert(saved.end(), tensors.begin(), tensors.end());
+  return saved;
+}
+Part restore_structure(const std::vector<Tensor>& saved) {
+  constexpr std::ptrdiff_t kTensorsOfKeys = 2;
+  if (std::ssize(saved) < kTensorsOfKeys) detail::throw_wrong_position(kStructureName);
+  const std::vector<std::string> form = detail::restore_keys({saved.begin(), saved.begin() + kTensorsOfKeys});
+  if (form.size() != 1) detail::throw_wrong_position(kStructureName);
+  const Locked lock;
+  return {{}, held(structure_of(form[0], {saved.begin() + kTensorsOfKeys, saved.end()}))};
+}
+
+const PartType kStructurePart = {kStructureName, false, batch_structures, nullptr, save_structure, restore_structure};
 
 // Types of elements of so many tensors, or of one structure.
 PartTypes tensors(std::size_t count) {
@@ -83,27 +102,34 @@ std::exception_ptr& thrown() {
   return *exception;
 }
 
-class Cursor {
- public:
-  explicit Cursor(const DatasetHandle& node) : node_(node.node), cursor_(node.node->open()) {}
-  nb::object next() {
-    std::vector<Part> parts(cursor_->types.size());
-    bool found = false;
-    try {
-      const Unlocked unlocked;
-      found = cursor_->next(parts.data());
-    } catch (const Error&) {
-      if (thrown() == nullptr) throw;
-      std::rethrow_exception(std::exchange(thrown(), nullptr));
-    }
-    if (!found) throw nb::stop_iteration();
-    return to_python(parts.data(), cursor_->types);
-  }
+}  // namespace
 
- private:
-  DatasetNodePtr node_;
-  detail::DatasetCursorPtr cursor_;
-};
+nb::object DatasetPass::next() {
+  if (cursor_ == nullptr) throw nb::stop_iteration();
+  std::vector<Part> parts(cursor_->types.size());
+  bool found = false;
+  try {
+    const Unlocked unlocked;
+    found = cursor_->next(parts.data());
+  } catch (const Error&) {
+    if (thrown() == nullptr) throw;
+    std::rethrow_exception(std::exchange(thrown(), nullptr));
+  }
+  if (!found) throw nb::stop_iteration();
+  return to_python(parts.data(), cursor_->types);
+}
+
+DatasetPosition DatasetPass::save() const {
+  return cursor_ == nullptr ? detail::save_end() : detail::save_position(*cursor_);
+}
+
+void DatasetPass::restore(const DatasetPosition& position) {
+  detail::DatasetCursorPtr cursor = node_->open();
+  if (!detail::restore_position(*cursor, position)) cursor = nullptr;
+  cursor_ = std::move(cursor);
+}
+
+namespace {
 
 // Calls `f`, and keeps what Python throws in it.
 template <class F>
@@ -177,11 +203,11 @@ DatasetHandle structures_of(DatasetNodePtr input, std::function<nb::object(const
 }
 
 void add_datasets(nb::module_& m) {
-  nb::class_<Cursor>(m, "DatasetCursor")
+  nb::class_<DatasetPass>(m, "DatasetCursor")
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
-      .def("__next__", &Cursor::next);
+      .def("__next__", &DatasetPass::next);
   nb::class_<DatasetHandle>(m, "DatasetNode")
-      .def("open", [](const DatasetHandle& n) { return Cursor(n); })
+      .def("open", [](const DatasetHandle& n) { return DatasetPass(n); })
       .def_prop_ro("cardinality", [](const DatasetHandle& n) { return n.node->cardinality(); })
       .def_prop_ro("is_structure", [](const DatasetHandle& n) { return n.node->types.data() == structure().data(); })
       .def(

@@ -27,9 +27,11 @@ struct PyFunction {
   std::vector<TensorSpec> specs;
   std::string name;
   bool is_untraceable;  // it has met what needs values while it is traced
+  bool is_method;       // its first argument is an object, to which no spec belongs
 };
 
 PyTypeObject* function_type;
+PyTypeObject* spec_type;
 
 PyFunction& of(PyObject* o) { return *reinterpret_cast<PyFunction*>(o); }
 
@@ -38,6 +40,7 @@ PyFunction& of(PyObject* o) { return *reinterpret_cast<PyFunction*>(o); }
 enum StructureTag : std::size_t { kList, kTuple, kDict };
 constexpr std::uint64_t kNoneBits = 0x656e6f4e;  // no value of a bool
 
+bool is_spec(PyObject* o) { return Py_TYPE(o) == spec_type; }
 bool is_array(PyObject* o) { return PyObject_CheckBuffer(o) != 0 && !PyBytes_Check(o) && !PyByteArray_Check(o); }
 
 class Arguments {
@@ -49,6 +52,10 @@ class Arguments {
     using Type = detail::NumberType;
     if (is_variable(o)) return signature_.add(static_cast<const Variable&>(variable_of(o)));
     if (is_structure(o)) return add_structure(o);
+    if (is_spec(o)) {
+      ++next_spec_;
+      return signature_.add(*nb::inst_ptr<TensorSpec>(o));
+    }
     if (next_spec_ < specs_.size()) {
       const DType dtype = specs_[next_spec_++].dtype;
       made_.push_back(to_tensor(o, {&dtype, !is_leaf(o)}));
@@ -75,7 +82,12 @@ class Arguments {
       made_.push_back(to_tensor(o));
       return signature_.add(static_cast<const Tensor&>(made_.back()));
     }
-    signature_.add_number(Type::kUnsigned, reinterpret_cast<std::uintptr_t>(o));
+    add_object(o);
+  }
+
+  // By identity.
+  void add_object(PyObject* o) {
+    signature_.add_number(detail::NumberType::kUnsigned, reinterpret_cast<std::uintptr_t>(o));
   }
 
   /// Whether there are texts, of which there are no symbols.
@@ -120,7 +132,7 @@ nb::object with_symbols(PyObject* o, const std::vector<Tensor>& symbols, std::si
     if (is_variable(leaf)) return Py_NewRef(leaf);
     const bool by_spec = spec < specs;
     if (by_spec) ++spec;
-    if (by_spec || is_tensor(leaf) || is_array(leaf)) return wrap(symbols[next++]);
+    if (by_spec || is_tensor(leaf) || is_array(leaf) || is_spec(leaf)) return wrap(symbols[next++]);
     return Py_NewRef(leaf);
   });
 }
@@ -186,43 +198,144 @@ PyObject* put_tensors(const Result& result, std::vector<Tensor>& tensors) {
 
 // --- calls ---
 
-PyObject* call_traced(PyFunction& o, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
-  const Py_ssize_t n = PyVectorcall_NARGS(flagged);
-  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  CAPSTAN_PYTHON_TRY
-  dynamic::Function::Call traced_call(static_cast<std::uint64_t>(n));
-  Arguments arguments(traced_call.signature(), o.specs);
-  for (Py_ssize_t i = 0; i < n + named; ++i) {
-    if (i >= n) arguments.add_text(PyTuple_GET_ITEM(keywords, i - n));
-    arguments.add(args[i]);
+// One call: its arguments in a signature, and the Python function as the body of a trace.
+class PythonCall {
+ public:
+  PythonCall(PyObject* function, const std::vector<TensorSpec>& specs, bool is_method, PyObject* const* args,
+             std::size_t flagged, PyObject* keywords)
+      : call(static_cast<std::uint64_t>(PyVectorcall_NARGS(flagged))),
+        function_(function),
+        specs_(specs.size()),
+        objects_(is_method && PyVectorcall_NARGS(flagged) > 0 ? 1 : 0),
+        args_(args),
+        given_(PyVectorcall_NARGS(flagged)),
+        count_(given_ + (keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords))),
+        keywords_(keywords),
+        arguments_(call.signature(), specs) {
+    if (objects_ == 1) arguments_.add_object(args[0]);
+    for (Py_ssize_t i = objects_; i < count_; ++i) {
+      if (i >= given_) arguments_.add_text(PyTuple_GET_ITEM(keywords, i - given_));
+      arguments_.add(args[i]);
+    }
   }
-  if (arguments.has_texts()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
-  auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+
+  // Whether there are texts, of which there are no symbols.
+  bool has_texts() const { return arguments_.has_texts(); }
+
+  std::shared_ptr<void> operator()(std::vector<Tensor>& tensors) {
     const Locked lock;
     std::size_t next = 0, spec = 0;
     nb::list symbols;
-    for (Py_ssize_t i = 0; i < n + named; ++i)
-      symbols.append(with_symbols(args[i], tensors, next, spec, o.specs.size()));
+    if (objects_ == 1) symbols.append(nb::handle(args_[0]));
+    for (Py_ssize_t i = objects_; i < count_; ++i) symbols.append(with_symbols(args_[i], tensors, next, spec, specs_));
     std::vector<PyObject*> given;
     for (const nb::handle symbol : symbols) given.push_back(symbol.ptr());
     tensors.clear();
     const nb::object value =
-        steal(PyObject_Vectorcall(o.function, given.data(), static_cast<std::size_t>(n), keywords));
+        steal(PyObject_Vectorcall(function_, given.data(), static_cast<std::size_t>(given_), keywords_));
     std::shared_ptr<Result> result = take_tensors(value.ptr(), tensors);
     nb::list kept;
-    for (Py_ssize_t i = 0; i < n + named; ++i) {
-      if (!is_tensor(args[i])) kept.append(nb::handle(args[i]));
+    for (Py_ssize_t i = 0; i < count_; ++i) {
+      if (!is_tensor(args_[i])) kept.append(nb::handle(args_[i]));
     }
     result->arguments = kept.release().ptr();
     return result;
-  };
-  std::optional<const void*> result = o.traced->run_if_short(traced_call);
+  }
+
+  dynamic::Function::Call call;
+
+ private:
+  PyObject* const function_;
+  const std::size_t specs_;
+  const Py_ssize_t objects_;
+  PyObject* const* const args_;
+  const Py_ssize_t given_, count_;
+  PyObject* const keywords_;
+  Arguments arguments_;
+};
+
+PyObject* call_traced(PyFunction& o, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
+  CAPSTAN_PYTHON_TRY
+  PythonCall traced(o.function, o.specs, o.is_method, args, flagged, keywords);
+  if (traced.has_texts()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
+  std::optional<const void*> result = o.traced->run_if_short(traced.call);
   if (!result) {
     const Unlocked unlocked;
-    result = o.traced->run(traced_call, body);
+    result = o.traced->run(traced.call, traced);
   }
-  return put_tensors(*static_cast<const Result*>(*result), traced_call.tensors());
+  return put_tensors(*static_cast<const Result*>(*result), traced.call.tensors());
   CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+// One kind of calls of a function.
+struct Concrete {
+  nb::object function;  // its Python function, which is called if an open length has to be traced again
+  std::vector<TensorSpec> specs;
+  bool is_method;
+  dynamic::Function::Concrete traced;
+};
+
+// Arguments and keyword arguments as a vectorcall has them.
+struct Given {
+  Given(const nb::tuple& args, const nb::dict& kwargs) : count(args.size()) {
+    for (const nb::handle value : args) values.push_back(value.ptr());
+    for (const auto [key, value] : kwargs) values.push_back(value.ptr());
+    if (kwargs.size() > 0) keywords = nb::tuple(kwargs.keys());
+  }
+  std::vector<PyObject*> values;
+  std::size_t count;
+  nb::object keywords;
+};
+
+Concrete make_concrete(const nb::object& function, const nb::tuple& args, const nb::dict& kwargs) {
+  const PyFunction& o = of(function.ptr());
+  const Given given(args, kwargs);
+  PythonCall call(o.function, o.specs, o.is_method, given.values.data(), given.count, given.keywords.ptr());
+  if (call.has_texts()) throw nb::type_error("get_concrete_function: there are no symbols of texts");
+  const Unlocked unlocked;
+  return {nb::borrow(o.function), o.specs, o.is_method, o.traced->get_concrete(call.call, call)};
+}
+
+nb::object call_concrete(const Concrete& concrete, const nb::tuple& args, const nb::dict& kwargs) {
+  const Given given(args, kwargs);
+  PythonCall call(concrete.function.ptr(), concrete.specs, concrete.is_method, given.values.data(), given.count,
+                  given.keywords.ptr());
+  const void* result = nullptr;
+  {
+    const Unlocked unlocked;
+    result = concrete.traced.run(call.call, call);
+  }
+  return steal(put_tensors(*static_cast<const Result*>(result), call.call.tensors()));
+}
+
+// The result with specs in the places of its tensors.
+nb::object results_of(const Concrete& concrete) {
+  const std::vector<std::optional<TensorSpec>> types = concrete.traced.results();
+  return map_leaves(static_cast<const Result*>(concrete.traced.structure())->form, [&](PyObject* leaf) -> PyObject* {
+    if (!PyCapsule_CheckExact(leaf)) return Py_NewRef(leaf);
+    const auto number = reinterpret_cast<std::size_t>(PyCapsule_GetPointer(leaf, nullptr));
+    return nb::cast(*types[number - 1]).release().ptr();
+  });
+}
+
+// Name, op and inputs of each node.
+nb::list nodes_of(const Concrete& concrete) {
+  nb::list nodes;
+  for (const GraphNode& node : concrete.traced.graph_nodes())
+    nodes.append(nb::make_tuple(node.name, node.op, node.inputs));
+  return nodes;
+}
+
+nb::list lengths_of(const TensorSpec& spec) {
+  nb::list lengths;
+  for (const std::int64_t n : spec.shape->dims()) {
+    if (n < 0) {
+      lengths.append(nb::none());
+    } else {
+      lengths.append(n);
+    }
+  }
+  return lengths;
 }
 
 // From now on the function runs without a trace; false, with an exception set, if the warning is one.
@@ -251,9 +364,9 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *function, *specs;
   const char* name;
-  int reduce_retracing;
+  int reduce_retracing, is_method;
   Py_ssize_t budget;
-  if (PyArg_ParseTuple(args, "OsOpn:Function", &function, &name, &specs, &reduce_retracing, &budget) == 0)
+  if (PyArg_ParseTuple(args, "OsOpnp:Function", &function, &name, &specs, &reduce_retracing, &budget, &is_method) == 0)
     return nullptr;
   CAPSTAN_PYTHON_TRY
   FunctionOptions options{
@@ -272,6 +385,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   if (o == nullptr) return nullptr;
   o->call = call;
   o->function = Py_NewRef(function);
+  o->is_method = is_method != 0;
   new (&o->name) std::string(name);
   new (&o->specs) std::vector<TensorSpec>(options.input_signature);
   new (&o->traced) std::shared_ptr<dynamic::Function>(std::make_shared<dynamic::Function>(options));
@@ -304,7 +418,7 @@ void deallocate(PyObject* self) {
 }
 
 PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
-  return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+  return object == nullptr || object == Py_None ? Py_NewRef(self) : bound_function(self, object);
 }
 
 // What is asked of a function waits until another thread has traced it, which may need Python's lock.
@@ -345,6 +459,22 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunctio
 }  // namespace
 
 void add_function(nb::module_& m) {
+  // Stands for a tensor where a function is traced without a call.
+  const auto spec_class = nb::class_<TensorSpec>(m, "Spec")
+                              .def("__init__",
+                                   [](TensorSpec* spec, const nb::object& lengths, DType dtype, std::string name) {
+                                     new (spec) TensorSpec(to_shape(lengths.ptr()), dtype, std::move(name));
+                                   })
+                              .def_prop_ro("lengths", lengths_of)
+                              .def_prop_ro("dtype", [](const TensorSpec& spec) { return spec.dtype; });
+  spec_type = reinterpret_cast<PyTypeObject*>(spec_class.ptr());
+  nb::class_<Concrete>(m, "Concrete")
+      .def(nb::new_(&make_concrete))
+      .def("__call__", call_concrete)
+      .def_prop_ro("results", results_of)
+      .def_prop_ro("signature", [](const Concrete& concrete) { return concrete.traced.signature(); })
+      .def_prop_ro("text", [](const Concrete& concrete) { return concrete.traced.graph_text(); })
+      .def_prop_ro("nodes", nodes_of);
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
                          {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
@@ -356,8 +486,9 @@ void add_function(nb::module_& m) {
                          {Py_tp_members, members},
                          {Py_tp_doc, const_cast<char*>("A function that is traced once for each kind of arguments.")},
                          {0, nullptr}};
-  PyType_Spec spec = {"capstan.Function", sizeof(PyFunction), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  PyType_Spec spec = {
+      "capstan.Function", sizeof(PyFunction), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
   function_type = reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpec(&spec)).release().ptr());
   m.attr("Function") = nb::borrow(reinterpret_cast<PyObject*>(function_type));
   m.def("run_functions_eagerly", [](bool eagerly) { run_functions_eagerly(eagerly); });

@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
   add_tape(m);
   add_forward(m);
   add_function(m);
+  add_bound_function(m);
   add_control(m);
   add_debugging(m);
   add_classes(m);

@@ -1,5 +1,7 @@
 #include "src/python/nest.h"
 
+#include "src/core/check.h"
+
 namespace capstan::python {
 
 nb::object sorted_keys(PyObject* dict) {
@@ -100,6 +102,107 @@ PyObject* from_nest(const Nest& nest) {
     return made.release().ptr();
   }
   Py_RETURN_NONE;
+}
+
+// "t" is a tensor, "n" None; "(tt)" a tuple and "[t]" a list of them, and "{1:at}" a dict with the key "a".
+std::string form_of(PyObject* o, std::vector<Tensor>& tensors) {
+  if (o == Py_None) return "n";
+  if (is_tensor(o)) {
+    tensors.push_back(tensor_of(o));
+    return "t";
+  }
+  const bool is_plain = PyDict_Check(o) || PyList_CheckExact(o) || PyTuple_CheckExact(o);
+  if (!is_plain)
+    throw ValueError(
+        detail::join("a ", Py_TYPE(o)->tp_name, " cannot be written; tensors can, in tuples, lists and dicts"));
+  const Level level;
+  if (PyDict_Check(o)) {
+    std::string text = "{";
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value) != 0;) {
+      if (!PyUnicode_Check(key)) throw ValueError("a dict with a key that is no text cannot be written");
+      const auto name = nb::cast<std::string>(nb::handle(key));
+      text += std::to_string(name.size()) + ":" + name + form_of(value, tensors);
+    }
+    return text + "}";
+  }
+  std::string text(1, PyList_Check(o) ? '[' : '(');
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) text += form_of(PySequence_Fast_GET_ITEM(o, i), tensors);
+  return text + (PyList_Check(o) ? "]" : ")");
+}
+
+namespace {
+
+// Reads a form from its beginning on.
+class FormReader {
+ public:
+  FormReader(std::string_view text, const std::vector<Tensor>& tensors) : text_(text), tensors_(tensors) {}
+
+  nb::object whole() {
+    nb::object structure = next();
+    if (!text_.empty() || used_ != tensors_.size()) fail();
+    return structure;
+  }
+
+ private:
+  [[noreturn]] static void fail() { throw ValueError("this is no form of a structure of these tensors"); }
+
+  char take() {
+    if (text_.empty()) fail();
+    const char c = text_.front();
+    text_.remove_prefix(1);
+    return c;
+  }
+
+  nb::object next() {
+    const Level level;
+    const char kind = take();
+    if (kind == 'n') return nb::none();
+    if (kind == 't' && used_ < tensors_.size()) return steal(wrap(tensors_[used_++]));
+    if (kind == '{') {
+      nb::dict dict;
+      while (until('}')) {
+        const nb::str key = name();
+        dict[key] = next();
+      }
+      return dict;
+    }
+    if (kind != '(' && kind != '[') fail();
+    nb::list list;
+    while (until(kind == '(' ? ')' : ']')) list.append(next());
+    if (kind == '(') return nb::tuple(list);
+    return list;
+  }
+
+  // False, past it, at the end of what is read.
+  bool until(char end) {
+    if (text_.empty()) fail();
+    if (text_.front() != end) return true;
+    text_.remove_prefix(1);
+    return false;
+  }
+
+  nb::str name() {
+    std::size_t length = 0;
+    for (char c = take(); c != ':'; c = take()) {
+      if (c < '0' || c > '9' || length > text_.size()) fail();
+      length = length * 10 + static_cast<std::size_t>(c - '0');
+    }
+    if (length > text_.size()) fail();
+    const nb::str made(text_.data(), length);
+    text_.remove_prefix(length);
+    return made;
+  }
+
+  std::string_view text_;
+  const std::vector<Tensor>& tensors_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+nb::object structure_of(std::string_view form, const std::vector<Tensor>& tensors) {
+  return FormReader(form, tensors).whole();
 }
 
 void add_nest(nb::module_& m) {

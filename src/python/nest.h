@@ -43,4 +43,10 @@ class Sources {
 Nest to_nest(PyObject* o);
 PyObject* from_nest(const Nest& nest);
 
+/// The form of a structure as a text, and its tensors, for files. Errors: ValueError for a leaf that is no tensor, and
+/// for a class of tuples or a key that is no text.
+std::string form_of(PyObject* o, std::vector<Tensor>& tensors);
+/// The structure of a form, with these tensors. Errors: ValueError for a text that is no form of so many tensors.
+nb::object structure_of(std::string_view form, const std::vector<Tensor>& tensors);
+
 }  // namespace capstan::python

@@ -123,6 +123,9 @@ inline nb::object steal(PyObject* o) {
 /// A new reference to what a module of Python has under a name; imported once.
 PyObject* import_from(const char* module, const char* name);
 
+/// A traced function as a method of an object: a new reference, or null with an exception set.
+PyObject* bound_function(PyObject* function, PyObject* object);
+
 // --- What the parts add to the module ---
 
 void add_errors(nb::module_& m);
@@ -137,6 +140,7 @@ void add_nest(nb::module_& m);
 void add_tape(nb::module_& m);
 void add_forward(nb::module_& m);
 void add_function(nb::module_& m);
+void add_bound_function(nb::module_& m);
 void add_control(nb::module_& m);
 void add_debugging(nb::module_& m);
 void add_classes(nb::module_& m);

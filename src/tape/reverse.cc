@@ -80,9 +80,6 @@ class ReversePass {
     slots_ = states->data() + leaves;
     end_ = states->data() + size;
     for (SlotState* state = states->data(); state != slots_; ++state) state->marks = kConnected;
-    if (tape.watched_results_ != 0) [[unlikely]] {
-      for (const Watched& watched : tape.watched_) slots_[watched.slot].marks = kConnected;
-    }
   }
 
   // Whatever happened, no cotangent is left over.
@@ -99,14 +96,28 @@ class ReversePass {
   void mark_source(Slot slot) {
     if (slot == kNoSlot) return;
     std::uint32_t& marks = slots_[slot].marks;
-    // A result that is connected before any record is looked at is watched, as leaves are.
+    // Leaves are connected before any record is looked at.
     marks |= (marks & kSource) != 0 ? kTwice : (marks & kConnected) != 0 ? kSource | kWanted : unsigned{kSource};
   }
 
   // The loop forward over the records: a result is connected if one of its inputs is, and wanted if one of them is or
-  // if it is a connected source.
+  // if it is a connected source. A result that the tape was told to watch is connected for what was recorded since.
   void mark_results() {
-    for (std::uint32_t i = 0; i < count_; ++i) {
+    std::uint32_t done = 0;
+    if (tape_.watched_results_ != 0) [[unlikely]] {
+      for (const Watched& watched : tape_.watched_) {
+        if (is_leaf(watched.slot)) continue;
+        mark_records(done, std::min(watched.since, count_));
+        done = std::min(watched.since, count_);
+        std::uint32_t& marks = slots_[watched.slot].marks;
+        marks |= (marks & kSource) != 0 ? kConnected | kWanted : unsigned{kConnected};
+      }
+    }
+    mark_records(done, count_);
+  }
+
+  void mark_records(std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t i = begin; i < end; ++i) {
       const Record& r = tape_.at(i);
       const unsigned marks = slots_[r.inputs[0]].marks | slots_[r.inputs[1]].marks | slots_[r.inputs[2]].marks;
       if (r.extra == nullptr) [[likely]] {

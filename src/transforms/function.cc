@@ -342,10 +342,54 @@ class ConcreteState {
     bool is_first = true;
     for (const std::string& entry : entries_of(kind_, names_))
       text += (std::exchange(is_first, false) ? "" : ", ") + entry;
-    return text + ") -> (" + results() + ")";
+    text += ") -> (";
+    is_first = true;
+    for (const std::optional<TensorSpec>& result : results())
+      text += (std::exchange(is_first, false) ? "" : ", ") + (result ? result->to_string() : "none");
+    return text + ")";
   }
   const Graph& graph() const { return trace_->plain.graph; }
   const Graph& raw_graph() const { return trace_->raw; }
+  // The types of the results, nothing for an empty one; what changes with the open lengths is open.
+  std::vector<std::optional<TensorSpec>> results() const {
+    const Graph& graph = trace_->raw;
+    std::optional<Graph> other;
+    if (!open_.empty()) {
+      std::vector<Shape> shapes;
+      for (const Graph::Value argument : graph.arguments) shapes.push_back(shape_of(graph, argument));
+      const std::vector<std::size_t> all = lengths_of_tensors(kind_);
+      std::size_t next = 0;
+      for (Shape& shape : shapes) {
+        for (int i = 0; i < shape.rank(); ++i, ++next) {
+          if (kind_[all[next]] == kOpenLength) shape.set(i, shape[i] + 1);
+        }
+      }
+      try {
+        other = with_shapes(graph, shapes);
+      } catch (const Error&) {
+        // The lengths depend on each other; shown are those of the trace.
+      }
+    }
+    std::vector<std::optional<TensorSpec>> specs;
+    auto rows = trace_->rows.begin();
+    for (std::size_t k = 0; k < graph.results.size(); ++k) {
+      const Graph::Value result = graph.results[k];
+      if (result == Graph::kNone) {
+        specs.emplace_back();
+        continue;
+      }
+      Shape shape = shape_of(graph, result);
+      for (int i = 0; other && i < shape.rank(); ++i) {
+        if (shape_of(*other, result)[i] != shape[i]) shape.set(i, -1);
+      }
+      const bool is_rows = rows != trace_->rows.end() && rows->first == k;
+      if (is_rows) shape = (rows++)->second;
+      const Graph::Value elements = is_rows ? graph.results[++k] : result;
+      specs.emplace_back(TensorSpec(shape, graph.values[static_cast<std::size_t>(elements)].dtype));
+    }
+    return specs;
+  }
+  const void* structure() const { return trace_->structure.get(); }
 
  private:
   void check(const detail::CallSignature& signature) const {
@@ -369,46 +413,6 @@ class ConcreteState {
                                   help("call the function itself, or get_concrete() for these arguments")));
   }
 
-  // The types of the results; what changes with the open lengths is open.
-  std::string results() const {
-    const Graph& graph = trace_->raw;
-    std::optional<Graph> other;
-    if (!open_.empty()) {
-      std::vector<Shape> shapes;
-      for (const Graph::Value argument : graph.arguments) shapes.push_back(shape_of(graph, argument));
-      const std::vector<std::size_t> all = lengths_of_tensors(kind_);
-      std::size_t next = 0;
-      for (Shape& shape : shapes) {
-        for (int i = 0; i < shape.rank(); ++i, ++next) {
-          if (kind_[all[next]] == kOpenLength) shape.set(i, shape[i] + 1);
-        }
-      }
-      try {
-        other = with_shapes(graph, shapes);
-      } catch (const Error&) {
-        // The lengths depend on each other; shown are those of the trace.
-      }
-    }
-    std::string text;
-    auto rows = trace_->rows.begin();
-    for (std::size_t k = 0; k < graph.results.size(); ++k) {
-      const Graph::Value result = graph.results[k];
-      if (!text.empty()) text += ", ";
-      if (result == Graph::kNone) {
-        text += "none";
-        continue;
-      }
-      Shape shape = shape_of(graph, result);
-      for (int i = 0; other && i < shape.rank(); ++i) {
-        if (shape_of(*other, result)[i] != shape[i]) shape.set(i, -1);
-      }
-      const bool is_rows = rows != trace_->rows.end() && rows->first == k;
-      if (is_rows) shape = (rows++)->second;
-      const Graph::Value elements = is_rows ? graph.results[++k] : result;
-      text += TensorSpec(shape, graph.values[static_cast<std::size_t>(elements)].dtype).to_string();
-    }
-    return text;
-  }
   static const Shape& shape_of(const Graph& graph, Graph::Value value) {
     return graph.values[static_cast<std::size_t>(value)].shape;
   }
@@ -428,6 +432,8 @@ const void* detail::call_concrete(const ConcreteState& state, CallBuffers& call,
   return state.call(static_cast<KeptBuffers&>(call), body);
 }
 std::string detail::concrete_signature(const ConcreteState& state) { return state.signature(); }
+std::vector<std::optional<TensorSpec>> detail::concrete_results(const ConcreteState& state) { return state.results(); }
+const void* detail::concrete_structure(const ConcreteState& state) { return state.structure(); }
 std::string detail::concrete_text(const ConcreteState& state) { return to_text(state.graph()); }
 std::string detail::concrete_dot(const ConcreteState& state) { return to_dot(state.graph()); }
 std::vector<GraphNode> detail::concrete_nodes(const ConcreteState& state) { return to_nodes(state.graph()); }

@@ -234,6 +234,8 @@ std::vector<Tensor> loop_over_rows(TapeImpl& tape, const Source& target, std::sp
 
 std::vector<Tensor> rows_of(TapeImpl& tape, const Source& target, std::span<const Source> sources, const Rows& rows,
                             std::string_view call, const JacobianOptions& options) {
+  // A variable that is the target is read by this call, and so watched as by any other read.
+  if (target.variable() != nullptr) tape.read(*target.variable()->state());
   // A source that is the target and that the tape never saw is not differentiated by itself, unlike in gradient().
   const Tensor y = tensor_of(target);
   if (!tape.knows_target(target) || rows.count == 0 || !is_differentiable(y.dtype())) {

@@ -114,6 +114,9 @@ TEST(Creation, TakesNumbersAndTensors) {
   EXPECT_EQ(range(0.0, 1.0, 0.25).dtype(), float32);
   EXPECT_EQ(range(constant(2, int64), 5, 2).to_vector<int>(), (std::vector<int>{2, 4}));
   EXPECT_EQ(linspace(0, 10, 5).to_vector<float>(), (std::vector<float>{0, 2.5, 5, 7.5, 10}));
+  const Tensor between = linspace(constant(0), constant(10), 5);  // as quotients of integers
+  EXPECT_EQ(between.dtype(), float64);
+  EXPECT_EQ(between.to_vector<double>(), (std::vector<double>{0, 2.5, 5, 7.5, 10}));
   EXPECT_EQ(eye(2, 3).to_vector<float>(), (std::vector<float>{1, 0, 0, 0, 1, 0}));
   EXPECT_THROW(eye(2, -1), ShapeError);
   EXPECT_EQ(fill({2}, 7).dtype(), int32);

@@ -159,3 +159,30 @@ def test_datasets_of_folders_and_series(tmp_path):
     x, y = next(iter(windows))
     assert x.numpy().tolist() == [[0, 1, 2], [1, 2, 3]] and y.numpy().tolist() == [3, 4]
     assert next(iter(tf.keras.utils.timeseries_dataset_from_array(series, None, 4))).shape == (7, 4)
+
+
+def test_modules_generators_and_passes_over_datasets(tmp_path):
+    class Parts(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.size = tf.Variable([1.0, 2.0]), 3
+            self.list = [tf.Variable(3.0), {"a": tf.Variable(4.0)}]
+            self.again, self.call = self.weight, tf.function(lambda x: x)
+
+    def parts():
+        numbers = tf.data.Dataset.range(50).map(lambda n: (n, {"twice": n * 2})).shuffle(8, seed=1).batch(3)
+        return {"module": Parts(), "generator": tf.random.Generator.from_seed(3), "elements": iter(numbers)}
+
+    def draw(have):
+        return next(have["elements"])[1]["twice"].numpy().tolist(), have["generator"].normal([3]).numpy().tolist()
+
+    first = parts()
+    draw(first)
+    first["module"].list[1]["a"].assign(7.0)
+    path = tf.train.Checkpoint(**first).save(tmp_path / "ckpt")
+    later = [draw(first) for _ in range(3)]
+    second = parts()
+    tf.train.Checkpoint(**second).restore(path).assert_consumed()
+    assert [draw(second) for _ in range(3)] == later and second["module"].list[1]["a"].numpy() == 7
+    with pytest.raises(TypeError, match="passes over datasets"):
+        tf.train.Checkpoint(nothing=3).save(tmp_path / "other")

@@ -303,3 +303,15 @@ def test_functions_of_the_backend_of_keras_2():
     assert K.switch(x > 0, x, K.zeros_like(x)).numpy().tolist() == [[1, 0], [3, 4]]
     assert K.random_uniform((2, 3)).shape == (2, 3) and K.permute_dimensions(x, (1, 0)).numpy()[0, 1] == 3
     assert K.image_data_format() == "channels_last"
+
+
+def test_small_helpers():
+    rates = tf.keras.optimizers.schedules.ExponentialDecay(0.5, 10, 0.5)(np.array([0, 10, 20]))
+    np.testing.assert_allclose(rates, [0.5, 0.25, 0.125], rtol=1e-6)
+    assert tf.keras.utils.to_categorical([1, 0]).dtype == np.float64
+    assert tf.keras.utils.to_categorical(tf.constant([1, 0])).dtype == tf.float32
+    count = tf.keras.layers.CategoryEncoding(3, output_mode="count")
+    np.testing.assert_allclose(count(tf.constant([[0, 2]]), count_weights=tf.constant([[0.5, 2.0]])), [[0.5, 0, 2]])
+    assert tf.linspace(-2, 2, 3).dtype == tf.float64 and tf.dtypes.string == tf.string
+    triple = tf.py_function(Tout=tf.float32)(lambda x: x * 3)
+    assert triple(tf.constant(2.0)).numpy() == 6

@@ -94,6 +94,24 @@ TEST(WatchedResult, OfAModelThatATrainingTapeRecords) {  // as class activation 
   expect_values(training.gradient(score, w), {36});
 }
 
+TEST(WatchedResult, IsConnectedOnlyToWhatIsComputedLater) {
+  const Tensor y = constant({1.0, 2.0});
+  const Variable v(constant({3.0, 4.0}));
+  GradientTape outer({.persistent = true, .watch_accessed_variables = false});
+  outer.watch(y);
+  Tensor square, before;
+  {
+    const GradientTape inner;  // it is why the outer tape records what does not depend on y
+    square = v * v;
+    before = square * 5.0;
+  }
+  outer.watch(square);
+  const Tensor after = square * 7.0;
+  EXPECT_FALSE(outer.gradient(before, square).has_value());
+  EXPECT_EQ(outer.gradient(after, square).to_vector<float>(), (std::vector<float>{7, 7}));
+  EXPECT_EQ(outer.gradient({before, after * y}, square).to_vector<float>(), (std::vector<float>{7, 14}));
+}
+
 TEST(WatchedResult, KeepsItsOwnRecordOnATapeThatMadeIt) {
   const Tensor x = x64(3);
   GradientTape tape({.persistent = true});

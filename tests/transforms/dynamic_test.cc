@@ -96,6 +96,35 @@ TEST(Dynamic, AConditionGivesOneTensor) {
       ValueError);
 }
 
+TEST(Dynamic, AConcreteFunctionIsTracedWithoutARun) {
+  const Variable count(0.0);
+  const dynamic::Function step({.name = "step"});
+  auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+    count.assign_add(1.0);
+    tensors[0] = tensors[0] * 2.0;
+    return std::make_shared<int>(5);
+  };
+  dynamic::Function::Call kind;
+  kind.signature().add(TensorSpec({-1, 2}));
+  const dynamic::Function::Concrete concrete = step.get_concrete(kind, body);
+  EXPECT_EQ(count.read().item<float>(), 0.0f);
+  EXPECT_EQ(concrete.signature(), "step(float32[?, 2]) -> (float32[?, 2])");
+  ASSERT_EQ(concrete.results().size(), 1u);
+  EXPECT_EQ(concrete.results()[0]->to_string(), "float32[?, 2]");
+  EXPECT_EQ(*static_cast<const int*>(concrete.structure()), 5);
+  EXPECT_FALSE(concrete.graph_text().empty() || concrete.graph_nodes().empty());
+  const auto call = [&](const Tensor& x) {
+    dynamic::Function::Call call;
+    call.signature().add(x);
+    concrete.run(call, body);
+    return numbers(call.tensors()[0]);
+  };
+  EXPECT_EQ(call(constant({{1.0, 2.0}})), (std::vector<float>{2, 4}));
+  EXPECT_EQ(call(ones({3, 2})).size(), 6u);
+  EXPECT_EQ(count.read().item<float>(), 2.0f);
+  EXPECT_THROW(call(ones({3, 3})), ValueError);
+}
+
 TEST(Dynamic, AFunctionIsTracedOnceForASignature) {
   const dynamic::Function square({.name = "square"});
   int traced = 0;

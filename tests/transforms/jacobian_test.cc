@@ -65,6 +65,16 @@ TEST(Jacobian, OfAScalarIsTheGradientAndOfAScalarSourceHasTheShapeOfTheTarget) {
   EXPECT_EQ(numbers(j), (Numbers{1, 2, 3}));
 }
 
+TEST(Jacobian, ReadsAVariableThatIsTheTarget) {
+  const Variable v(constant({{2.0, 3.0}}));
+  GradientTape tape({.persistent = true});
+  EXPECT_EQ(tape.jacobian(v, v).to_vector<float>(), (std::vector<float>{1, 0, 0, 1}));
+  EXPECT_EQ(tape.batch_jacobian(v, v).to_vector<float>(), (std::vector<float>{1, 0, 0, 1}));
+  GradientTape other({.persistent = true, .watch_accessed_variables = false});
+  EXPECT_FALSE(other.jacobian(v, v).has_value());
+  EXPECT_EQ(other.batch_jacobian(v, v).to_vector<float>(), (std::vector<float>(4)));
+}
+
 TEST(Jacobian, TakesStructuresOfTargets) {
   const Tensor x = constant({1.0, 2.0}, float64);
   GradientTape tape;

@@ -36,7 +36,7 @@ CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns
 ///     range(3, 10, 2);  // [3, 5, 7, 9]
 CAPSTAN_EXPORT Tensor range(Operand limit);
 CAPSTAN_EXPORT Tensor range(Operand start, Operand limit, Operand delta = 1);
-/// `num` evenly spaced values from start to stop, both included.
+/// `num` evenly spaced values from start to stop, both included; between tensors of integers float64.
 ///
 ///     linspace(0.0, 1.0, 5);  // [0, 0.25, 0.5, 0.75, 1]
 CAPSTAN_EXPORT Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis = 0);

@@ -2,6 +2,7 @@
 import builtins as _b
 from typing import Any, Iterator
 
+def get_experimental_options() -> Any: ...
 def set_experimental_options(options: Any) -> Any:
     """Changes nothing: functions are always optimised."""
     ...

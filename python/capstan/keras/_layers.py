@@ -423,6 +423,8 @@ class LibraryLayer(Configured, Layer):
             return self._library.call_rnn(inputs, training, mask, kwargs["initial_state"])
         if self._name in ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupQueryAttention"):
             return self._call_attention(inputs, args, training, mask, kwargs)
+        if self._name == "CategoryEncoding" and list(kwargs) == ["count_weights"] and not args:
+            return self._library.call([inputs, kwargs["count_weights"]], training, mask)
         raise TypeError(f"{self._name}: a call takes no {sorted(kwargs) or 'further arguments'}")
 
     def compute_mask(self, inputs, previous_mask=None):

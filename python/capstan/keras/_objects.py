@@ -250,7 +250,12 @@ class LearningRateSchedule(_Function):
     _kind = "schedule"
 
     def __call__(self, step):
-        return convert_to_tensor(self._handle.call(int(step)))
+        """The rate after so many whole updates; of an array of counts, for a plot, that of each."""
+        counts = np.asarray(step)
+        if counts.ndim == 0:
+            return convert_to_tensor(self._handle.call(int(counts)))
+        rates = [self._handle.call(int(count)) for count in counts.reshape(-1)]
+        return convert_to_tensor(np.asarray(rates, np.float32).reshape(counts.shape))
 
 
 class Initializer(_Function):

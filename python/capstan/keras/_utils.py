@@ -9,8 +9,9 @@ from ..data import Dataset
 
 
 def to_categorical(x, num_classes=None):
-    """One-hot rows, as an array."""
-    return _core.to_categorical(np.asarray(x), 0 if num_classes is None else int(num_classes)).numpy()
+    """One-hot rows: a tensor of floatx from a tensor, an array of float64 from anything else, as Keras gives them."""
+    rows = _core.to_categorical(np.asarray(x), 0 if num_classes is None else int(num_classes))
+    return rows if isinstance(x, _core.Tensor) else rows.numpy().astype(np.float64)
 
 
 def set_random_seed(seed):

@@ -344,9 +344,11 @@ Tensor range(Operand start, Operand limit, Operand delta) {
 
 Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) try {
   CAPSTAN_CHECK(num >= 0, ValueError, "linspace: num is ", num, ", not at least 0");
-  const DType dtype = end_dtype(start, stop);
-  const Tensor first = end_point(start, dtype);
-  const Tensor last = end_point(stop, dtype);
+  const DType given = end_dtype(start, stop);
+  // Integers make float64, as their quotients do.
+  const DType dtype = given == DType::kInt32 || given == DType::kInt64 ? DType::kFloat64 : given;
+  const Tensor first = cast(end_point(start, given), dtype);
+  const Tensor last = cast(end_point(stop, given), dtype);
   CAPSTAN_CHECK(is_floating(dtype), DTypeError, "linspace: dtype ", dtype, " is not supported",
                 arguments({{"start", first}, {"stop", last}}), help("convert with cast(x, float32)"));
   const Tensor length = subtract(last, first);

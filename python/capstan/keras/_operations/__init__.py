@@ -6,7 +6,7 @@ Arguments may be tensors, arrays, lists, numbers, and the symbolic tensors of fu
 import types
 
 from ... import _modules
-from . import _core, _image, _linalg, _math, _more, _nn, _numpy
+from . import _core, _image, _image_warps, _linalg, _math, _more, _nn, _numpy
 from ._by_numpy import by_numpy
 
 
@@ -23,7 +23,7 @@ def _names(module):
 
 
 _PARTS = {"core": _names(_core), "numpy": _names(_numpy) | _more.NUMPY, "nn": _names(_nn) | _more.NN, "math": _names(_math),
-          "linalg": _names(_linalg) | _more.LINALG, "image": _names(_image) | _more.IMAGE}
+          "linalg": _names(_linalg) | _more.LINALG, "image": _names(_image) | _names(_image_warps) | _more.IMAGE}
 _CORE_ALONE = ("convert_to_tensor", "convert_to_numpy", "is_tensor", "shape", "dtype", "cast", "saturate_cast",
                "stop_gradient", "cond", "switch", "vectorized_map", "map", "scan", "while_loop", "fori_loop", "scatter",
                "scatter_update", "slice", "slice_update", "unstack", "custom_gradient")

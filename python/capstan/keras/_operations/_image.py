@@ -1,25 +1,15 @@
-"""keras.ops.image. Resizing, colours and edges have gradients; the rest needs Keras's own package."""
+"""keras.ops.image: sizes and colours. What draws, and edges, need Keras's own package."""
+import numpy as np
+
 import capstan as tf
 
 from ._by_numpy import by_numpy
 from ._core import cast, convert_to_tensor
-from ._nn import _channels_last
-from ._rules import is_float_dtype, standardize_data_format, standardize_dtype
+from ._image_warps import _images_of, _in_floats, _warped
+from ._rules import is_float_dtype, settings, standardize_data_format, standardize_dtype
 
-for _name in """perspective_transform compute_homography_matrix map_coordinates gaussian_blur
-        elastic_transform scale_and_translate""".split():
-    globals()[_name] = by_numpy("image", _name)
-
-
-def _images(function, images, data_format):
-    images = convert_to_tensor(images)
-    if len(images.shape) not in (3, 4):
-        raise ValueError("Invalid images rank: expected rank 3 (single image) or rank 4 (batch of images). Received "
-                         f"input with shape: images.shape={images.shape}")
-    single = len(images.shape) == 3
-    x, back = _channels_last(tf.expand_dims(images, 0) if single else images, data_format)
-    y = back(function(x))
-    return tf.squeeze(y, axis=[0]) if single else y
+elastic_transform = by_numpy("image", "elastic_transform")
+_RESIZES = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
 
 
 def rgb_to_grayscale(images, data_format=None):
@@ -30,52 +20,67 @@ def rgb_to_grayscale(images, data_format=None):
                          f"images.shape={shape}")
     if len(shape) in (3, 4) and shape[axis] == 1:
         return convert_to_tensor(images)
-    return _images(tf.image.rgb_to_grayscale, images, data_format)
+    return _images_of(tf.image.rgb_to_grayscale, images, data_format)
 
 
 def rgb_to_hsv(images, data_format=None):
     images = convert_to_tensor(images)
     if not is_float_dtype(images.dtype):
         raise ValueError(f"Invalid images dtype: expected float dtype. Received: images.dtype={standardize_dtype(images.dtype)}")
-    return _images(tf.image.rgb_to_hsv, images, data_format)
+    return _images_of(tf.image.rgb_to_hsv, images, data_format)
 
 
 def hsv_to_rgb(images, data_format=None):
     images = convert_to_tensor(images)
     if not is_float_dtype(images.dtype):
         raise ValueError(f"Invalid images dtype: expected float dtype. Received: images.dtype={standardize_dtype(images.dtype)}")
-    return _images(tf.image.hsv_to_rgb, images, data_format)
+    return _images_of(tf.image.hsv_to_rgb, images, data_format)
+
+
+def _fitted(x, size, crops, fill_value):
+    """Images cut in their middle to the ratio of a size, or with a border so that they have it."""
+    height, width = x.shape[1], x.shape[2]
+    # In float32, as Keras computes these lengths.
+    high = int(np.float32(width * size[0]) / np.float32(size[1]))
+    wide = int(np.float32(height * size[1]) / np.float32(size[0]))
+    if crops:
+        high, wide = max(min(height, high), 1), max(min(width, wide), 1)
+        top, left = (height - high) // 2, (width - wide) // 2
+        return x[:, top:top + high, left:left + wide, :]
+    top, left = (max(height, high) - height) // 2, (max(width, wide) - width) // 2
+    return tf.pad(x, [[0, 0], [top, top], [left, left], [0, 0]], constant_values=fill_value)
 
 
 def resize(images, size, interpolation="bilinear", antialias=False, crop_to_aspect_ratio=False, pad_to_aspect_ratio=False,
            fill_mode="constant", fill_value=0.0, data_format=None):
-    simple = interpolation in ("nearest", "bilinear") and not (crop_to_aspect_ratio or pad_to_aspect_ratio)
-    if not simple or len(size) != 2 or size[0] <= 0 or size[1] <= 0:
-        return by_numpy("image", "resize")(images, size, interpolation, antialias, crop_to_aspect_ratio,
-                                           pad_to_aspect_ratio, fill_mode, fill_value, data_format)
-    kind = convert_to_tensor(images).dtype
+    if interpolation not in _RESIZES:
+        raise ValueError(f"Invalid value for argument `interpolation`. Expected of one {_RESIZES}. Received: "
+                         f"interpolation={interpolation}")
+    if fill_mode != "constant":
+        raise ValueError("Invalid value for argument `fill_mode`. Only `'constant'` is supported. Received: "
+                         f"fill_mode={fill_mode}")
+    if crop_to_aspect_ratio and pad_to_aspect_ratio:
+        raise ValueError("Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`.")
+    if len(size) != 2:
+        raise ValueError("Argument `size` must be a tuple of two elements (height, width). Received: "
+                         f"size={tuple(size)}")
 
     def to_size(x):
-        wide = x if is_float_dtype(x.dtype) else cast(x, "float32")
-        y = tf.image.resize(wide, list(size), method=interpolation, antialias=antialias)
-        return cast(y if is_float_dtype(kind) or interpolation == "nearest" else tf.round(y), kind)
-    return _images(to_size, images, data_format)
+        if crop_to_aspect_ratio or pad_to_aspect_ratio:
+            x = _fitted(x, size, crop_to_aspect_ratio, fill_value)
+        return tf.image.resize(x, list(size), method=interpolation, antialias=antialias)
+    return _images_of(lambda x: _in_floats(to_size, x, rounds=interpolation != "nearest"), images, data_format)
 
 
 def affine_transform(images, transform, interpolation="bilinear", fill_mode="constant", fill_value=0, data_format=None):
-    # What the library lacks, and what is refused, is for the reference.
-    if interpolation not in ("bilinear", "nearest") or fill_mode not in ("constant", "nearest", "reflect") or (
-            len(convert_to_tensor(images).shape) not in (3, 4)) or len(convert_to_tensor(transform).shape) not in (1, 2):
+    # What is refused is for the reference, and "wrap", where Keras's other backends differ from TensorFlow.
+    is_theirs = fill_mode not in ("constant", "nearest", "reflect", "wrap") or interpolation not in ("bilinear", "nearest") or (
+        len(convert_to_tensor(images).shape) not in (3, 4)) or len(convert_to_tensor(transform).shape) not in (1, 2)
+    if is_theirs or fill_mode == "wrap" and settings.reference is not None:
         return by_numpy("image", "affine_transform")(images, transform, interpolation, fill_mode, fill_value,
                                                      data_format)
-    kind = convert_to_tensor(images).dtype
     transform = convert_to_tensor(transform, "float32")
-
-    def warped(x):
-        wide = x if x.dtype in (tf.float32, tf.float64) else cast(x, "float32")
-        y = tf.image.affine_transform(wide, cast(transform, wide.dtype), interpolation, fill_mode, float(fill_value))
-        return cast(y if is_float_dtype(kind) else tf.round(y), kind)
-    return _images(warped, images, data_format)
+    return _images_of(lambda x: _warped(x, transform, interpolation, fill_mode, fill_value), images, data_format)
 
 
 sobel_edges = by_numpy("image", "sobel_edges")

@@ -1,0 +1,112 @@
+"""get_concrete_function(), and traced functions as methods."""
+import pickle
+
+import numpy as np
+import pytest
+
+import capstan as tf
+
+
+def test_it_traces_and_runs_nothing():
+    count = tf.Variable(1.0)
+
+    @tf.function
+    def step(x):
+        count.assign_add(x)
+        return count * 2
+
+    concrete = step.get_concrete_function(tf.TensorSpec([], tf.float32))
+    step.get_concrete_function(tf.constant(3.0))
+    assert count.numpy() == 1
+    assert concrete(tf.constant(2.0)).numpy() == 6 and count.numpy() == 3
+    assert concrete.structured_outputs == tf.TensorSpec([], tf.float32)
+    assert [node.op for node in concrete.graph.as_graph_def().node] and "step" in concrete.function_type
+
+
+def test_it_is_called_with_all_arguments_or_with_tensors_alone():
+    power = tf.function(lambda a, b: a ** b)
+    square = power.get_concrete_function(tf.TensorSpec([None], tf.float32), 2)
+    for call in (lambda x: square(x), lambda x: square(a=x), lambda x: square(x, 2), lambda x: square(x, b=2)):
+        np.testing.assert_allclose(call(tf.constant([10.0, 3.0])), [100, 9])
+    np.testing.assert_allclose(square(np.ones(3, "float32")), np.ones(3))
+    assert square.output_shapes == (None,) and square.output_dtypes == tf.float32
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = square(x)
+    np.testing.assert_allclose(tape.gradient(y, x), [2, 4])
+    for call, error in ((lambda: square(x, b=3), TypeError), (lambda: square(), TypeError),
+                        (lambda: square(x, a=x), TypeError), (lambda: square(tf.constant(1.0)), tf.errors.InvalidArgumentError),
+                        (lambda: square(tf.constant([1])), tf.errors.InvalidArgumentError)):
+        with pytest.raises(error, match="made for"):
+            call()
+
+
+def test_structures_and_objects():
+    class Model:
+        weight = tf.Variable(3.0)
+
+    @tf.function
+    def f(model, x, options):
+        return {"a": model.weight * x["p"], "b": (options["q"] + x["p"], 3)}
+
+    concrete = f.get_concrete_function(Model(), {"p": tf.TensorSpec([2], tf.float32)}, options={"q": tf.constant(1.0)})
+    result = concrete({"p": tf.constant([1.0, 2.0])}, options={"q": tf.constant(3.0)})
+    assert result["a"].numpy().tolist() == [3, 6] and result["b"][0].numpy().tolist() == [4, 5]
+    assert [spec.shape for spec in concrete.inputs] == [(2,), ()] and len(concrete.outputs) == 3
+
+
+def test_without_a_rank_and_of_texts():
+    square = tf.function(lambda a, b: a ** b).get_concrete_function(a=tf.TensorSpec(None, tf.float32), b=2)
+    assert square(tf.constant(10.0)).numpy() == 100 and square(tf.constant([1.0, 3.0])).numpy().tolist() == [1, 9]
+    with pytest.raises(ValueError, match="no trace"):
+        square.structured_outputs
+    twice = tf.function(lambda a: a + a).get_concrete_function(tf.TensorSpec([], tf.string))
+    assert twice(tf.constant("x")).numpy() == b"xx"
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        twice(tf.constant(1))
+
+
+class Sums(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = tf.Variable(2.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+    def declared(self, x):
+        return tf.reduce_sum(x, 0) * self.scale
+
+    @tf.function
+    def free(self, x, power=1):
+        return x ** power * self.scale
+
+
+def test_methods():
+    sums = Sums()
+    np.testing.assert_allclose(sums.declared(tf.ones([2, 3])), [4, 4, 4])
+    concrete = sums.declared.get_concrete_function()
+    np.testing.assert_allclose(concrete(tf.ones([4, 3])), [8, 8, 8])
+    assert concrete.output_shapes == (3,)
+    cube = sums.free.get_concrete_function(tf.TensorSpec([], tf.float32), power=3)
+    assert cube(tf.constant(2.0)).numpy() == 16
+    method = sums.free
+    assert method(tf.constant(3.0)).numpy() == 6 and method(tf.constant(3.0), power=2).numpy() == 18
+    assert method == sums.free and hash(method) == hash(sums.free) and method != Sums().free
+    assert method.__self__ is sums and method.__func__ is Sums.free and method.__name__ == "free"
+    assert method.experimental_get_tracing_count() >= 2
+    with pytest.raises(AttributeError):
+        method.none
+    with pytest.raises(TypeError):
+        pickle.loads(pickle.dumps(sums.free))  # variables are not pickled
+    assert Sums.free(sums, tf.constant(1.0)).numpy() == 2
+
+
+def test_many_arguments_of_a_method():
+    class Adds:
+        @tf.function
+        def all(self, *values, **named):
+            return tf.add_n([*values, *named.values()])
+
+    adds = Adds()
+    call = adds.all
+    assert call(*[tf.constant(float(i)) for i in range(12)], last=tf.constant(100.0)).numpy() == 166
