@@ -146,6 +146,7 @@ class Function {
   ///     dynamic::Function square({.name = "square"});
   ///     dynamic::Function::Call call;
   ///     call.signature().add(TensorSpec({-1, 4}));
+  ///     auto body = [](std::vector<Tensor>&) -> std::shared_ptr<void> { return nullptr; };  // the argument itself
   ///     square.get_concrete(call, body).signature();  // "square(float32[?, 4]) -> (float32[?, 4])"
   template <class Body>
   Concrete get_concrete(Call& call, Body& body) const {

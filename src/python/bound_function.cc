@@ -2,6 +2,7 @@
 //
 // A method of Python would hand on the attributes of the function, which do not know of the object: a trace for given
 // arguments, asked of a method, would miss one.
+#include <algorithm>
 #include <array>
 #include <memory>
 

@@ -1,7 +1,5 @@
 #include "src/python/nest.h"
 
-#include "src/core/check.h"
-
 namespace capstan::python {
 
 nb::object sorted_keys(PyObject* dict) {
@@ -113,8 +111,8 @@ std::string form_of(PyObject* o, std::vector<Tensor>& tensors) {
   }
   const bool is_plain = PyDict_Check(o) || PyList_CheckExact(o) || PyTuple_CheckExact(o);
   if (!is_plain)
-    throw ValueError(
-        detail::join("a ", Py_TYPE(o)->tp_name, " cannot be written; tensors can, in tuples, lists and dicts"));
+    throw ValueError(std::string("a ") + Py_TYPE(o)->tp_name +
+                     " cannot be written; tensors can, in tuples, lists and dicts");
   const Level level;
   if (PyDict_Check(o)) {
     std::string text = "{";

@@ -47,22 +47,6 @@ enum Mark : std::uint32_t {
   kTwice = 8,      // and is in the list of sources more than once
 };
 
-// True if the block's buffer is ours alone to write.
-bool writable(const Block* block) {
-  return block->refs.load(std::memory_order_acquire) == 1 &&
-         (block->flags.load(std::memory_order_relaxed) &
-          (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf | Block::kOnDevice)) == 0;
-}
-
-// Whether a loop of the op that adds to its result gives the bits of an addition. A loop in a wider type rounds once,
-// where the two ops that it is in a trace do so twice.
-bool adds_like_an_op(const OpDef& op, DType dtype) { return dtype != DType::kBFloat16 && op.formula != nullptr; }
-
-// What loops over memory cannot read: rules for it run in library ops.
-bool needs_ops(const Block* block) {
-  return (block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kOnDevice)) != 0;
-}
-
 }  // namespace
 
 // One call of gradient().

@@ -107,7 +107,7 @@ TEST(Dynamic, AConcreteFunctionIsTracedWithoutARun) {
   dynamic::Function::Call kind;
   kind.signature().add(TensorSpec({-1, 2}));
   const dynamic::Function::Concrete concrete = step.get_concrete(kind, body);
-  EXPECT_EQ(count.read().item<float>(), 0.0f);
+  EXPECT_EQ(count.value().item<float>(), 0.0f);
   EXPECT_EQ(concrete.signature(), "step(float32[?, 2]) -> (float32[?, 2])");
   ASSERT_EQ(concrete.results().size(), 1u);
   EXPECT_EQ(concrete.results()[0]->to_string(), "float32[?, 2]");
@@ -121,7 +121,7 @@ TEST(Dynamic, AConcreteFunctionIsTracedWithoutARun) {
   };
   EXPECT_EQ(call(constant({{1.0, 2.0}})), (std::vector<float>{2, 4}));
   EXPECT_EQ(call(ones({3, 2})).size(), 6u);
-  EXPECT_EQ(count.read().item<float>(), 2.0f);
+  EXPECT_EQ(count.value().item<float>(), 2.0f);
   EXPECT_THROW(call(ones({3, 3})), ValueError);
 }
 
