@@ -1,4 +1,5 @@
 """One kind of calls of a traced function: what get_concrete_function() gives."""
+import functools
 import inspect
 
 import numpy as np
@@ -84,7 +85,7 @@ class ConcreteFunction:
 
     def _values(self, args, kwargs):
         """The tensors of a call, in their order."""
-        args, kwargs, parameters = list(args), dict(kwargs), self._parameters()
+        args, kwargs, parameters = list(args), dict(kwargs), self._parameters
         while len(args) < len(self._form[0]) and parameters[len(args)] in kwargs:
             args.append(kwargs.pop(parameters[len(args)]))
         given = nest.flatten([args, kwargs])
@@ -93,7 +94,7 @@ class ConcreteFunction:
                 if not isinstance(made_for, TensorSpec) and leaf is not made_for and (is_tensor(leaf) or leaf != made_for):
                     raise self._differs(f"the argument {i} is {leaf!r}")
             return [given[i] for i in self._places]
-        names = self._names()
+        names = self._names
         values = dict(zip(self._places, nest.flatten(args)))
         for name, value in kwargs.items():
             for place, value in zip([p for p in self._places if names.get(p) == name], nest.flatten(value)):
@@ -104,6 +105,7 @@ class ConcreteFunction:
             raise self._differs(f"{len(given)} arguments are given where there are {len(self._places)} tensors")
         return [values[place] for place in self._places]
 
+    @functools.cached_property
     def _parameters(self):
         """The names of the parameters, None for positions without one."""
         try:
@@ -112,11 +114,12 @@ class ConcreteFunction:
             names = []
         return names + [None] * len(self._form[0])
 
+    @functools.cached_property
     def _names(self):
         """The parameter that each leaf belongs to, by the number of the leaf."""
         args, kwargs = self._form
         names, number = {}, 0
-        parts = list(zip(self._parameters(), args)) + [(key, kwargs[key]) for key in sorted(kwargs)]
+        parts = list(zip(self._parameters, args)) + [(key, kwargs[key]) for key in sorted(kwargs)]
         for name, part in parts:
             for _ in nest.flatten(part):
                 names[number] = name
@@ -184,7 +187,7 @@ class ConcreteFunction:
 
     def pretty_printed_signature(self, verbose=True):
         """The arguments, and what is returned if `verbose`."""
-        arguments = "\n".join(f"  {self._names().get(place) or place}: {self._leaves[place]}" for place in self._places)
+        arguments = "\n".join(f"  {self._names.get(place) or place}: {self._leaves[place]}" for place in self._places)
         text = f"{self.name}\nArgs:\n{arguments}"
         return f"{text}\nReturns:\n  {self.structured_outputs}" if verbose and self._handle is not None else text
 

@@ -9,13 +9,18 @@ from ._streams import Generator
 from ._examples import BytesList, Example, Feature, Features, FloatList, Int64List  # noqa: F401
 
 
+# What an object of Python stands for, if that has state; losses and schedules have none.
+_STATEFUL = (_core.OptimizerHandle, _core.MetricHandle, _core.DatasetCursor)
+
+
 def _handle_of(value):
     """What the library saves of an object, None of one without state."""
     if isinstance(value, Variable):
         return value
     if hasattr(value, "_ensure_handle"):
         return value._ensure_handle()
-    return getattr(value, "_handle", None)
+    handle = getattr(value, "_handle", None)
+    return handle if isinstance(handle, _STATEFUL) else None
 
 
 def _named(name, value, of_module=None):

@@ -272,7 +272,7 @@ struct Concrete {
   nb::object function;  // its Python function, which is called if an open length has to be traced again
   std::vector<TensorSpec> specs;
   bool is_method;
-  dynamic::Function::Concrete traced;
+  std::optional<dynamic::Function::Concrete> traced;  // made while others have the lock of Python
 };
 
 // Arguments and keyword arguments as a vectorcall has them.
@@ -292,8 +292,10 @@ Concrete make_concrete(const nb::object& function, const nb::tuple& args, const 
   const Given given(args, kwargs);
   PythonCall call(o.function, o.specs, o.is_method, given.values.data(), given.count, given.keywords.ptr());
   if (call.has_texts()) throw nb::type_error("get_concrete_function: there are no symbols of texts");
+  Concrete concrete{nb::borrow(o.function), o.specs, o.is_method, {}};
   const Unlocked unlocked;
-  return {nb::borrow(o.function), o.specs, o.is_method, o.traced->get_concrete(call.call, call)};
+  concrete.traced.emplace(o.traced->get_concrete(call.call, call));
+  return concrete;
 }
 
 nb::object call_concrete(const Concrete& concrete, const nb::tuple& args, const nb::dict& kwargs) {
@@ -303,15 +305,15 @@ nb::object call_concrete(const Concrete& concrete, const nb::tuple& args, const 
   const void* result = nullptr;
   {
     const Unlocked unlocked;
-    result = concrete.traced.run(call.call, call);
+    result = concrete.traced->run(call.call, call);
   }
   return steal(put_tensors(*static_cast<const Result*>(result), call.call.tensors()));
 }
 
 // The result with specs in the places of its tensors.
 nb::object results_of(const Concrete& concrete) {
-  const std::vector<std::optional<TensorSpec>> types = concrete.traced.results();
-  return map_leaves(static_cast<const Result*>(concrete.traced.structure())->form, [&](PyObject* leaf) -> PyObject* {
+  const std::vector<std::optional<TensorSpec>> types = concrete.traced->results();
+  return map_leaves(static_cast<const Result*>(concrete.traced->structure())->form, [&](PyObject* leaf) -> PyObject* {
     if (!PyCapsule_CheckExact(leaf)) return Py_NewRef(leaf);
     const auto number = reinterpret_cast<std::size_t>(PyCapsule_GetPointer(leaf, nullptr));
     return nb::cast(*types[number - 1]).release().ptr();
@@ -321,7 +323,7 @@ nb::object results_of(const Concrete& concrete) {
 // Name, op and inputs of each node.
 nb::list nodes_of(const Concrete& concrete) {
   nb::list nodes;
-  for (const GraphNode& node : concrete.traced.graph_nodes())
+  for (const GraphNode& node : concrete.traced->graph_nodes())
     nodes.append(nb::make_tuple(node.name, node.op, node.inputs));
   return nodes;
 }
@@ -472,8 +474,8 @@ void add_function(nb::module_& m) {
       .def(nb::new_(&make_concrete))
       .def("__call__", call_concrete)
       .def_prop_ro("results", results_of)
-      .def_prop_ro("signature", [](const Concrete& concrete) { return concrete.traced.signature(); })
-      .def_prop_ro("text", [](const Concrete& concrete) { return concrete.traced.graph_text(); })
+      .def_prop_ro("signature", [](const Concrete& concrete) { return concrete.traced->signature(); })
+      .def_prop_ro("text", [](const Concrete& concrete) { return concrete.traced->graph_text(); })
       .def_prop_ro("nodes", nodes_of);
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},

@@ -168,6 +168,8 @@ def test_modules_generators_and_passes_over_datasets(tmp_path):
             self.weight, self.size = tf.Variable([1.0, 2.0]), 3
             self.list = [tf.Variable(3.0), {"a": tf.Variable(4.0)}]
             self.again, self.call = self.weight, tf.function(lambda x: x)
+            self.loss = tf.keras.losses.MeanSquaredError()  # has no state, as `size` has none
+            self.concrete = self.call.get_concrete_function(tf.constant(1.0))
 
     def parts():
         numbers = tf.data.Dataset.range(50).map(lambda n: (n, {"twice": n * 2})).shuffle(8, seed=1).batch(3)

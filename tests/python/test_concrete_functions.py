@@ -1,5 +1,6 @@
 """get_concrete_function(), and traced functions as methods."""
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -109,3 +110,16 @@ def test_many_arguments_of_a_method():
     adds = Adds()
     call = adds.all
     assert call(*[tf.constant(float(i)) for i in range(12)], last=tf.constant(100.0)).numpy() == 166
+
+
+def test_one_that_needs_values_runs_without_a_trace():
+    f = tf.function(lambda x: tf.numpy_function(lambda a: a + 1, [x], tf.float32))
+    concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32))
+    assert concrete(tf.constant([1.0, 2.0])).numpy().tolist() == [2, 3]
+
+
+def test_it_is_made_while_other_threads_run_python():
+    f = tf.function(lambda x, n: x * n)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: f.get_concrete_function(tf.TensorSpec([], tf.float32), n), range(200)))
+    assert [concrete(tf.constant(2.0)).numpy() for concrete in found] == [2 * n for n in range(200)]

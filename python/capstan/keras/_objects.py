@@ -252,10 +252,8 @@ class LearningRateSchedule(_Function):
     def __call__(self, step):
         """The rate after so many whole updates; of an array of counts, for a plot, that of each."""
         counts = np.asarray(step)
-        if counts.ndim == 0:
-            return convert_to_tensor(self._handle.call(int(counts)))
         rates = [self._handle.call(int(count)) for count in counts.reshape(-1)]
-        return convert_to_tensor(np.asarray(rates, np.float32).reshape(counts.shape))
+        return convert_to_tensor(np.reshape(rates, counts.shape).tolist())
 
 
 class Initializer(_Function):

@@ -7,6 +7,7 @@ from ..._ctc import ctc_decode
 from . import _nn, _numpy as knp
 from ._by_numpy import numpy_results
 from ._core import convert_to_tensor
+from ._image_warps import _images_of
 from ._nn import _channels_last
 from ._numpy import _floating
 from ._rules import epsilon as default_epsilon, standardize_data_format
@@ -52,11 +53,7 @@ def _spans(length, before, target, after, names):
 
 
 def _placed(images, top, left, bottom, right, height, width, data_format, is_crop):
-    images = convert_to_tensor(images)
-    single = len(images.shape) == 3
-    x, back = _channels_last(tf.expand_dims(images, 0) if single else images, data_format)
-    rows, columns, sign = x.shape[1], x.shape[2], 1 if is_crop else -1
-    kind = "cropping" if is_crop else "padding"
+    sign, kind = (1, "cropping") if is_crop else (-1, "padding")
 
     def spans(length, before, target, after, names):
         if target is not None:
@@ -66,18 +63,19 @@ def _placed(images, top, left, bottom, right, height, width, data_format, is_cro
         if before is None or after is None:
             _spans(length, before, target, after, names)
         return before, after
-    top, bottom = spans(rows, top, height, bottom, (f"top_{kind}", f"bottom_{kind}", "target_height"))
-    left, right = spans(columns, left, width, right, (f"left_{kind}", f"right_{kind}", "target_width"))
-    if min(top, left, bottom, right) < 0:
-        raise ValueError(f"{kind} must be >= 0. Received: top={top}, bottom={bottom}, left={left}, right={right}")
-    if is_crop:
-        if top + bottom >= rows or left + right >= columns:
+
+    def placed(x):
+        rows, columns = x.shape[1], x.shape[2]
+        above, below = spans(rows, top, height, bottom, (f"top_{kind}", f"bottom_{kind}", "target_height"))
+        before, after = spans(columns, left, width, right, (f"left_{kind}", f"right_{kind}", "target_width"))
+        if min(above, before, below, after) < 0:
+            raise ValueError(f"{kind} must be >= 0. Received: top={above}, bottom={below}, left={before}, right={after}")
+        if not is_crop:
+            return tf.pad(x, [[0, 0], [above, below], [before, after], [0, 0]])
+        if above + below >= rows or before + after >= columns:
             raise ValueError(f"the cropping leaves nothing of images of {rows} x {columns}")
-        y = x[:, top:rows - bottom, left:columns - right, :]
-    else:
-        y = tf.pad(x, [[0, 0], [top, bottom], [left, right], [0, 0]])
-    y = back(y)
-    return tf.squeeze(y, axis=[0]) if single else y
+        return x[:, above:rows - below, before:columns - after, :]
+    return _images_of(placed, images, data_format)
 
 
 def pad_images(images, top_padding=None, left_padding=None, bottom_padding=None, right_padding=None, target_height=None,
@@ -96,14 +94,11 @@ def crop_images(images, top_cropping=None, left_cropping=None, bottom_cropping=N
 
 def extract_patches(images, size, strides=None, dilation_rate=1, padding="valid", data_format=None):
     """Windows of images, each a row of its numbers."""
-    images = convert_to_tensor(images)
-    single = len(images.shape) == 3
-    x, back = _channels_last(tf.expand_dims(images, 0) if single else images, data_format)
     size = [size] * 2 if isinstance(size, int) else list(size)
     steps = size if strides is None else [strides] * 2 if isinstance(strides, int) else list(strides)
     rates = [dilation_rate] * 2 if isinstance(dilation_rate, int) else list(dilation_rate)
-    y = back(tf.image.extract_patches(x, [1, *size, 1], [1, *steps, 1], [1, *rates, 1], padding.upper()))
-    return tf.squeeze(y, axis=[0]) if single else y
+    return _images_of(lambda x: tf.image.extract_patches(x, [1, *size, 1], [1, *steps, 1], [1, *rates, 1], padding.upper()),
+                      images, data_format)
 
 
 def rms_normalization(x, scale=None, axis=-1, epsilon=None):
