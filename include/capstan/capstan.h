@@ -75,6 +75,7 @@
 #include "capstan/registry.h"
 #include "capstan/regularizers.h"
 #include "capstan/runtime.h"
+#include "capstan/saved_model.h"
 #include "capstan/schedules.h"
 #include "capstan/shape.h"
 #include "capstan/state.h"

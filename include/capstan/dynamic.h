@@ -51,6 +51,16 @@ CAPSTAN_EXPORT TensorList scan(const ListFunction& f, const TensorList& elements
 ///     dynamic::fold(add, {constant({1, 2, 3})}, {constant(0)});  // 6
 CAPSTAN_EXPORT TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial,
                                const ReverseOptions& options = {});
+/// A loop over rows that carries tensors on and collects others: `f` gets what is carried on and then the row, and
+/// gives what is carried on and then what is collected. The result is the same, with what was collected stacked. Of no
+/// rows nothing is collected; `f` is called once then, in a trace, for dtypes and shapes. Errors: ValueError for no
+/// rows to go over, for results that come and go; DTypeError and ShapeError for rows of other lengths, and for what
+/// changes from row to row.
+///
+///     auto f = [](auto v) { return dynamic::TensorList{v[0] + v[1], v[0] * v[1]}; };
+///     dynamic::loop_over_rows(f, {constant(1)}, {constant({1, 2, 3})});  // 7, [1, 4, 12]
+CAPSTAN_EXPORT TensorList loop_over_rows(const ListFunction& f, TensorList carried, const TensorList& rows,
+                                         const ReverseOptions& options = {});
 /// map_fn().
 ///
 ///     dynamic::map_fn([](auto v) { return dynamic::TensorList{v[0] * v[0]}; }, {constant({1, 2, 3})});  // [1, 4, 9]

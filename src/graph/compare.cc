@@ -40,15 +40,6 @@ std::string attribute_difference(const Graph::Node& a, const Graph::Node& b) {
   return fields_say_all ? "" : "its attributes differ";
 }
 
-bool equal_constants(const Tensor& a, const Tensor& b) {
-  if (a.block() == b.block()) return true;
-  if (a.is_row_sparse() || b.is_row_sparse()) return false;
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (is_on_device(a.block()) || is_on_device(b.block())) return equal_constants(copy_to_host(a), copy_to_host(b));
-  if (a.raw_data() == nullptr || b.raw_data() == nullptr) return a.raw_data() == b.raw_data();
-  return std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
-}
-
 std::string constant_text(const Tensor& constant) {
   const bool shown = constant.size() == 1 && host_elements(constant) != nullptr && !is_complex(constant.dtype());
   return shown ? detail::join(constant.item<double>()) : detail::join("of ", constant.dtype(), constant.shape());
@@ -87,6 +78,15 @@ std::string input_difference(const Graph& a, const Graph& b, const Graph::Node& 
 }
 
 }  // namespace
+
+bool equal_constants(const Tensor& a, const Tensor& b) {
+  if (a.block() == b.block()) return true;
+  if (a.is_row_sparse() || b.is_row_sparse()) return false;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (is_on_device(a.block()) || is_on_device(b.block())) return equal_constants(copy_to_host(a), copy_to_host(b));
+  if (a.raw_data() == nullptr || b.raw_data() == nullptr) return a.raw_data() == b.raw_data();
+  return std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
+}
 
 std::string difference_of(const Subgraph& a, const Subgraph& b) {
   if (a.from != b.from || a.written != b.written) return "its " + a.name + " uses other values";

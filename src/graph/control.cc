@@ -17,6 +17,18 @@ namespace capstan {
 constinit const AttributeType kControlAttributes = {
     sizeof(ControlAttributes), [](void* attributes) { new (attributes) ControlAttributes{nullptr}; }, {}, 0};
 
+AttributeValue list_of(const std::vector<std::size_t>& numbers) {
+  std::vector<AttributeValue> list;
+  for (const std::size_t number : numbers) list.emplace_back(static_cast<std::int64_t>(number));
+  return list;
+}
+
+AttributeValue form_with(std::initializer_list<std::pair<const char*, AttributeValue>> items) {
+  AttributeValue form = AttributeValue::map();
+  for (const auto& [key, value] : items) form.set(key, value);
+  return form;
+}
+
 const Control* control_of(const OpDef& op, const void* attributes) {
   return op.attributes == &kControlAttributes ? static_cast<const ControlAttributes*>(attributes)->control : nullptr;
 }

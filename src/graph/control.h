@@ -10,11 +10,14 @@
 // length is known at a run only; in the graph it is uint8[0].
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/core/once.h"
@@ -104,6 +107,8 @@ class Control : public std::enable_shared_from_this<Control> {
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
   virtual std::string details() const { return ""; }
+  // For files: what makes it again, beside its parts; nothing if they cannot hold it.
+  virtual AttributeValue form() const { return {}; }
   // For messages: what a program would call it.
   virtual std::string name() const { return std::string(op->name); }
 
@@ -114,6 +119,10 @@ class Control : public std::enable_shared_from_this<Control> {
   std::vector<OutputSpec> outputs;  // without the log
   Paths paths;                      // of the outputs without the log
 };
+
+// For Control::form().
+AttributeValue list_of(const std::vector<std::size_t>& numbers);
+AttributeValue form_with(std::initializer_list<std::pair<const char*, AttributeValue>> items);
 
 // The attributes of a node of control flow.
 struct ControlAttributes {

@@ -20,6 +20,9 @@ namespace capstan {
 // `argument_variables` captured variables are arguments and may be any.
 std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_variables);
 
+// Whether two constants have the same dtype, shape and bits.
+bool equal_constants(const Tensor& a, const Tensor& b);
+
 // Infers the outputs of nodes of a graph. Operands are stand-ins without elements, those of constants aside.
 class NodeInference {
  public:

@@ -7,6 +7,7 @@
 
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/graph/shapes.h"
 #include "src/onnx/transposes.h"
 
 namespace capstan::onnx {
@@ -20,12 +21,6 @@ constexpr std::string_view kSame[] = {"identity", "read_variable", "stop_gradien
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool same_elements(const Tensor& a, const Tensor& b) {
-  if (a.block() == b.block()) return true;
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  return std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
 }
 
 // Whether all elements of both are one number.
@@ -249,7 +244,7 @@ std::vector<std::string> Exporter::write_part(const Graph::Node& node, const Sub
     inner.outside_[value] = outside;
     if (const Tensor* const tensor = known(outside)) {
       const Tensor* const other = known_in_second(outside);
-      if (other == tensor || (other != nullptr && same_elements(*tensor, *other))) inner.known_[at(value)] = *tensor;
+      if (other == tensor || (other != nullptr && equal_constants(*tensor, *other))) inner.known_[at(value)] = *tensor;
       inner.hints_[at(value)] = hints_[at(outside)];
     }
   }
@@ -285,7 +280,7 @@ bool Exporter::fold(std::size_t i) {
   if (x == nullptr || node.inputs.size() != 1 || !names_[at(from)].empty()) return false;
   if (second_ != nullptr) {
     const Tensor* const other = known_in_second(from);
-    if (other == nullptr || !same_elements(*x, *other) || !same_attributes(node, second_->nodes[i])) return false;
+    if (other == nullptr || !equal_constants(*x, *other) || !same_attributes(node, second_->nodes[i])) return false;
   }
   known_[at(to)] = is_same ? *x : capstan::call(node.op->name, std::span(x, 1), attributes_of(node))[0];
   hints_[at(to)] = hints_[at(from)];
@@ -299,7 +294,7 @@ std::string Exporter::name_of(Graph::Value value) {
   const Tensor* const tensor = known(value);
   CAPSTAN_CHECK(tensor != nullptr, ValueError, "save_onnx: a value is read that nothing has made");
   const Tensor* const other = known_in_second(value);
-  if (other != tensor && (other == nullptr || !same_elements(*tensor, *other))) return name = varying_constant(value);
+  if (other != tensor && (other == nullptr || !equal_constants(*tensor, *other))) return name = varying_constant(value);
   return name = maker.add_tensor(*tensor, hints_[at(value)].empty() ? "constant" : hints_[at(value)]);
 }
 

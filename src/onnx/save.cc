@@ -10,6 +10,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/onnx/export.h"
+#include "src/transforms/open_lengths.h"
 #include "src/transforms/trace.h"
 
 namespace capstan {
@@ -17,43 +18,6 @@ namespace capstan {
 namespace {
 
 constexpr std::int64_t kOldest = 18, kNewest = 24;
-
-using Lengths = std::vector<std::int64_t>;
-
-// What open lengths are in two traces: the first axis, which is the batch, and the others. These differ from axis to
-// axis of all inputs if the function takes that, so that they can be told apart, and else from axis to axis of each.
-struct Trial {
-  std::int64_t first = 0, second = 0, step = 0;
-  bool is_shared = false;
-};
-constexpr std::int64_t kBatch = 3, kOtherBatch = 67;
-constexpr Trial kTrials[] = {{64, 192, 16, false}, {64, 192, 16, true}, {16, 48, 4, false},
-                             {16, 48, 4, true},    {8, 12, 2, false},   {8, 12, 2, true}};
-
-std::vector<Shape> shapes_of(const std::vector<TensorSpec>& specs, const Trial& trial, bool second) {
-  std::vector<Shape> shapes;
-  std::int64_t number = 0;
-  for (const TensorSpec& spec : specs) {
-    Shape shape = *spec.shape;
-    if (trial.is_shared) number = 0;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      if (axis > 0) ++number;
-      if (shape[axis] != -1) continue;
-      const std::int64_t length = second ? trial.second + 2 * trial.step * number : trial.first + trial.step * number;
-      shape.set(axis, axis > 0 ? length : second ? kOtherBatch : kBatch);
-    }
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
-std::shared_ptr<ConcreteState> trace(const detail::FunctionBody& body, const std::vector<TensorSpec>& specs,
-                                     const std::vector<Shape>& shapes) {
-  detail::CallSignature signature;
-  signature.key.push_back(0);
-  for (std::size_t i = 0; i < specs.size(); ++i) signature.add(TensorSpec(shapes[i], specs[i].dtype));
-  return detail::make_concrete(detail::make_function({.name = "save_onnx"}), signature, body);
-}
 
 std::vector<std::string> names_of(const std::vector<std::string>& given, std::size_t count, const std::string& what) {
   CAPSTAN_CHECK(given.empty() || given.size() == count, ValueError, "save_onnx: there are ", given.size(),
@@ -151,37 +115,17 @@ void detail::save_traced(const std::string& path, const FunctionBody& body, int 
   CAPSTAN_CHECK(!inputs.empty(), ValueError, "save_onnx: there are no inputs",
                 help("name them: save_onnx(path, f, {.inputs = {TensorSpec({-1, 4})}})"));
   std::vector<TensorSpec> specs = inputs;
-  bool is_open = false;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    CAPSTAN_CHECK(specs[i].shape.has_value(), ValueError, "save_onnx: the rank of input ", i, ", ",
-                  specs[i].to_string(), ", is open", help("give a shape, with -1 for lengths that are open"));
-    if (options.dynamic_batch && specs[i].shape->rank() > 0) specs[i].shape->set(0, -1);
-    for (const std::int64_t length : *specs[i].shape) is_open = is_open || length == -1;
+    const bool has_batch = specs[i].shape.has_value() && specs[i].shape->rank() > 0;
+    if (options.dynamic_batch && has_batch) specs[i].shape->set(0, -1);
   }
   std::vector<std::string> names = names_of(options.input_names, specs.size(), "input");
   for (std::size_t i = 0; options.input_names.empty() && i < specs.size(); ++i) {
     if (!specs[i].name.empty()) names[i] = specs[i].name;
   }
-  if (!is_open) {
-    const auto only = trace(body, specs, shapes_of(specs, kTrials[0], false));
-    return save(path, traced_graph(*only), nullptr, names, options);
-  }
-  std::shared_ptr<ConcreteState> first, second;
-  std::exception_ptr error;
-  for (const Trial& trial : kTrials) {
-    try {
-      first = trace(body, specs, shapes_of(specs, trial, false));
-      second = trace(body, specs, shapes_of(specs, trial, true));
-      onnx::check_alike(traced_graph(*first), traced_graph(*second));
-      error = nullptr;
-      break;
-    } catch (const Error&) {
-      // Lengths that the function does not take say nothing about others.
-      if (error == nullptr) error = std::current_exception();
-    }
-  }
-  if (error != nullptr) std::rethrow_exception(error);
-  save(path, traced_graph(*first), &traced_graph(*second), names, options);
+  const TwoTraces traces = trace_open("save_onnx", specs, body, onnx::check_alike);
+  save(path, traced_graph(*traces.first), traces.second == nullptr ? nullptr : &traced_graph(*traces.second), names,
+       options);
 }
 
 void detail::save_model(const std::string& path, const Model& model, const SaveOnnxOptions& given) {

@@ -1,11 +1,14 @@
 #include "src/tape/derived.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
+#include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
 #include "src/core/apply.h"
+#include "src/core/check.h"
 #include "src/ops/batching.h"
 #include "src/ops/examples.h"
 
@@ -125,18 +128,47 @@ constinit const OpDef kDerived = {
 
 bool is_derived(const OpDef& op) { return &op == &kDerived; }
 
+DerivedFrom derived_from(const void* attributes) {
+  const auto& derived = *static_cast<const DerivedAttributes*>(attributes);
+  return {derived.op, derived.parameters};
+}
+
 bool can_be_derived(const OpDef& op) {
   return op.attributes == nullptr || op.attributes->size <= sizeof(DerivedAttributes::parameters);
 }
 
-Tensor apply_derived(const OpDef& op, int k, const void* attributes, const Tensor& cotangent,
-                     detail::Block* const* inputs, detail::Block* output) {
+namespace {
+
+DerivedAttributes attributes_of(const OpDef& op, int k, const void* attributes) {
   DerivedAttributes derived;
   std::memset(&derived, 0, sizeof(derived));
   derived.op = &op;
   derived.input = k;
   derived.reads = op.reads[k] | kReadsCotangent;
   if (op.attributes != nullptr) std::memcpy(derived.parameters, attributes, op.attributes->size);
+  return derived;
+}
+
+}  // namespace
+
+Tensor derive_by_rule(const OpDef& op, std::int64_t k, const void* attributes, std::vector<Tensor> operands) {
+  const bool exists =
+      op.kind == OpKind::kElementwise && op.vjp != nullptr && can_be_derived(op) && k >= 0 && k < op.arity;
+  CAPSTAN_CHECK(exists, ValueError, op.name, ": there is no derivative by input ", k);
+  const DerivedAttributes derived = attributes_of(op, static_cast<int>(k), attributes);
+  const int count = std::popcount(static_cast<std::uint32_t>(derived.reads));
+  CAPSTAN_CHECK(operands.size() == static_cast<std::size_t>(count), ValueError, "the derivative of ", op.name,
+                ": there are ", operands.size(), " operands, not ", count);
+  const OperandCall seen(derived, operands);
+  std::vector<Tensor> cotangents(static_cast<std::size_t>(op.arity));
+  op.vjp(seen, cotangents);
+  const Tensor& found = cotangents[static_cast<std::size_t>(k)];
+  return found.has_value() ? found : zeros_like(operands[0]);
+}
+
+Tensor apply_derived(const OpDef& op, int k, const void* attributes, const Tensor& cotangent,
+                     detail::Block* const* inputs, detail::Block* output) {
+  const DerivedAttributes derived = attributes_of(op, k, attributes);
   std::vector<Tensor> values = {cotangent};
   for (int i = 0; i < op.arity; ++i) {
     if ((op.reads[k] & (kReadsInput0 << i)) != 0) values.push_back(share(inputs[i]));

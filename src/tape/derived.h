@@ -4,6 +4,9 @@
 // pass does outside of a trace, with the same bits.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "src/core/apply.h"
 #include "src/core/op_def.h"
 
@@ -17,6 +20,17 @@ bool can_be_derived(const OpDef& op);
 
 // Whether this is it: operand 0 is the cotangent, in which it is linear, and the result has its shape.
 bool is_derived(const OpDef& op);
+
+// What such a node is the derivative of.
+struct DerivedFrom {
+  const OpDef* op;
+  const void* attributes;
+};
+DerivedFrom derived_from(const void* attributes);
+
+// The same in library ops, whatever they are given: the operands are the cotangent and what the derivative reads.
+// Throws ValueError for an op that has none for this input, and for another number of operands.
+Tensor derive_by_rule(const OpDef& op, std::int64_t k, const void* attributes, std::vector<Tensor> operands);
 
 // The cotangent of input `k`, given that of the output and what a record has saved of inputs and output. `attributes`
 // are the op's.

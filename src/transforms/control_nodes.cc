@@ -378,6 +378,10 @@ void Branches::complete(std::size_t slots) {
   }
 }
 
+AttributeValue Branches::form() const {
+  return form_with({{"results", list_of(results)}, {"written", list_of(written)}});
+}
+
 std::vector<const Subgraph*> Branches::parts() const {
   std::vector<const Subgraph*> parts;
   for (const Subgraph& branch : branches) parts.push_back(&branch);
@@ -448,6 +452,10 @@ void WhileLoop::complete(std::size_t slots) {
   add_written(*this, body, slots);
 }
 
+AttributeValue WhileLoop::form() const {
+  return form_with({{"variables", static_cast<std::int64_t>(count)}, {"limit", limit}});
+}
+
 std::vector<Tensor> WhileLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
   if (can_repeat(loop(), slots, log)) return run_repeated(loop(), std::move(slots));
   const std::vector<Tensor> begin = context.observers == nullptr ? std::vector<Tensor>() : slots;
@@ -493,6 +501,12 @@ void RowLoop::complete(std::size_t slots) {
     paths.push_back(std::move(depends));
   }
   add_written(*this, body, slots);
+}
+
+AttributeValue RowLoop::form() const {
+  return form_with({{"carried", static_cast<std::int64_t>(carried)},
+                    {"sliced", static_cast<std::int64_t>(sliced)},
+                    {"backwards", reverse}});
 }
 
 std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) const {

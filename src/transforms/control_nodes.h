@@ -50,6 +50,7 @@ struct Branches final : Control {
   void complete(std::size_t slots);
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override;
+  AttributeValue form() const override;
 
  private:
   std::size_t choose(const Tensor& selector) const;
@@ -70,6 +71,7 @@ struct WhileLoop final : LoopNode {
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override { return {&condition, &body}; }
   std::string details() const override { return limit < 0 ? "" : "maximum_iterations=" + std::to_string(limit); }
+  AttributeValue form() const override;
 };
 
 // The first slots are what is carried from row to row, then what has rows. The results of the body are what is carried
@@ -91,6 +93,7 @@ struct RowLoop final : LoopNode {
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override { return {&body}; }
   std::string details() const override { return "rows=" + std::to_string(rows) + (reverse ? ", reverse=true" : ""); }
+  AttributeValue form() const override;
 };
 
 // A function whose values are not kept for its gradient, which runs it again (recompute_grad). The outputs are its
@@ -107,6 +110,7 @@ struct Recomputed final : Control {
     return difference_of(body, static_cast<const Recomputed&>(other).body);
   }
   std::vector<const Subgraph*> parts() const override { return {&body}; }
+  AttributeValue form() const override { return AttributeValue::map(); }
 };
 
 // What the rule of a node is given: its inputs. After this alone a rule may look at the node, which lives as long as

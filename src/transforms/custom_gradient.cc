@@ -91,6 +91,11 @@ struct CustomNode final : Control {
     if (tangent_rule) graphs.push_back(&*tangent_rule);
     return graphs;
   }
+  AttributeValue form() const override {
+    if (failure != nullptr) return {};
+    return form_with(
+        {{"outputs", static_cast<std::int64_t>(outputs.size())}, {"sources", static_cast<std::int64_t>(sources)}});
+  }
 
  private:
   // The inputs of a rule: from those of the node and what is given to the rule.

@@ -88,6 +88,55 @@ TensorList fold(const ListFunction& f, const TensorList& elements, TensorList in
                options.reverse);
 }
 
+TensorList loop_over_rows(const ListFunction& f, TensorList carried, const TensorList& rows,
+                          const ReverseOptions& options) {
+  constexpr detail::RowKind kKind = detail::RowKind::kScan;
+  const std::string_view name = detail::name_of_rows(kKind);
+  const auto count = static_cast<std::ptrdiff_t>(carried.size());
+  const auto step = [&](TensorList arguments) {
+    TensorList results = f(arguments);
+    CAPSTAN_CHECK(results.size() >= carried.size(), ValueError, name, ": the loop carries ", carried.size(),
+                  " tensors on, and its body returns ", results.size());
+    detail::check_carried(name.data(), carried, std::span(results).first(carried.size()), true);
+    return results;
+  };
+  const std::int64_t length = detail::row_count(kKind, rows);
+  if (length == 0) {
+    auto body = [&](TensorList& tensors) -> std::shared_ptr<void> {
+      tensors.insert(tensors.begin(), carried.begin(), carried.end());
+      tensors = step(std::move(tensors));
+      tensors.erase(tensors.begin(), tensors.begin() + count);
+      return nullptr;
+    };
+    std::shared_ptr<void> structure;
+    const TensorList nothing = detail::no_rows(kKind, detail::FunctionBody(body), rows, &structure);
+    carried.insert(carried.end(), nothing.begin(), nothing.end());
+    return carried;
+  }
+  if (inside_function()) {
+    auto body = [&](TensorList& tensors) -> std::shared_ptr<void> {
+      tensors = step(std::move(tensors));
+      return nullptr;
+    };
+    return detail::trace_rows(kKind, detail::FunctionBody(body), carried, rows, options.reverse, nullptr);
+  }
+  const std::vector<TensorList> slices = detail::rows_of(rows);
+  std::vector<TensorList> collected;
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t row = options.reverse ? length - 1 - i : i;
+    TensorList arguments = carried;
+    const TensorList& slice = slices[static_cast<std::size_t>(row)];
+    arguments.insert(arguments.end(), slice.begin(), slice.end());
+    TensorList results = step(std::move(arguments));
+    std::move(results.begin(), results.begin() + count, carried.begin());
+    results.erase(results.begin(), results.begin() + count);
+    detail::collect_row(kKind, collected, std::move(results), row, length);
+  }
+  const TensorList stacks = detail::stack_rows(collected);
+  carried.insert(carried.end(), stacks.begin(), stacks.end());
+  return carried;
+}
+
 TensorList map_fn(const ListFunction& f, const TensorList& elements) { return capstan::map_fn(of_list(f), elements); }
 
 TensorList vectorized_map(const ListFunction& f, const TensorList& elements) {

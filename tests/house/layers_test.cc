@@ -32,6 +32,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"applications", {"core"}},
     {"cli", {}},
     {"onnx", {"core", "ops", "graph", "transforms", "io"}},
+    {"saved_model", {"core", "ops", "tape", "graph", "transforms", "io"}},
     {"python", {}},
 };
 
@@ -53,8 +54,10 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"applications", {"core", "ops", "train"}},
     {"cli", {"core", "ops", "io", "onnx"}},
     {"onnx", {"core", "ops", "tape", "transforms", "train"}},
+    {"saved_model", {"core", "ops", "tape", "transforms"}},
     {"python",
-     {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "logs", "datasets", "applications"}},
+     {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "logs", "datasets", "applications",
+      "saved_model"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -67,8 +70,8 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"ops", {"debugging.h", "op_calls.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
-     {"control_flow.h", "derivatives.h", "dynamic.h", "forward.h", "function.h", "implicit.h", "jacobian.h",
-      "profile.h", "recompute.h", "vectorized_map.h"}},
+     {"control_flow.h", "derivatives.h", "dynamic.h", "forward.h", "function.h", "function_of_tensors.h", "implicit.h",
+      "jacobian.h", "profile.h", "recompute.h", "vectorized_map.h"}},
     {"train", {"activations.h", "callbacks.h",      "config.h",       "confusion_metrics.h",
                "constraints.h", "dtype_policy.h",   "initializers.h", "layer.h",
                "layers.h",      "loss_functions.h", "losses.h",       "metrics.h",
@@ -86,6 +89,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"datasets", {"directory_datasets.h"}},
     {"applications", {"applications.h"}},
     {"onnx", {"onnx.h"}},
+    {"saved_model", {"saved_model.h"}},
     {"everything", {"capstan.h"}},
 };
 

@@ -60,6 +60,7 @@ const std::map<std::string, std::set<std::string>> kFolders = {
     {"registry", {"ops"}},
     {"regularizers", {"train"}},
     {"runtime", {"core"}},
+    {"saved_model", {"saved_model"}},
     {"schedules", {"train"}},
     {"shape", {"core"}},
     {"state", {"train"}},

@@ -13,7 +13,7 @@
 
 #include "capstan/capstan.h"
 #include "tests/onnx/export_cases.h"
-#include "tests/onnx/sample_calls.h"
+#include "tests/op_samples/sample_calls.h"
 
 namespace capstan {
 namespace {

@@ -12,7 +12,7 @@
 #include "src/onnx/export.h"
 #include "src/onnx/proto.h"
 #include "tests/onnx/export_cases.h"
-#include "tests/onnx/sample_calls.h"
+#include "tests/op_samples/sample_calls.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"

@@ -19,7 +19,7 @@ constexpr AttributeType kCountAttributes =
     attribute_type<CountAttributes>({field<&CountAttributes::axis>("axis"), field<&CountAttributes::dtype>("dtype"),
                                      field<&CountAttributes::unbiases>("unbiases")});
 
-double count_along(const TensorRef& x, const CountAttributes& attributes) {
+double count_of(const TensorRef& x, const CountAttributes& attributes) {
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes("count_along", attributes.axis, shape.rank());
   const auto n = static_cast<double>(reduce_shape(shape, axes).reduced_count());
@@ -37,23 +37,26 @@ constinit const OpDef kCountAlong = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& a = call.attributes<CountAttributes>();
-          outputs[0] = scalar(count_along(call.input(0), a), a.dtype);
+          outputs[0] = scalar(count_of(call.input(0), a), a.dtype);
         },
     .shape_inputs = 0b1,
 };
 
 }  // namespace
 
+Tensor count_along(const Tensor& x, const Axes& axes, DType dtype, bool unbiases) {
+  const CountAttributes attributes{axes, dtype, unbiases};
+  return apply(kCountAlong, x, &attributes);
+}
+
 Tensor divide_by_count(const Tensor& g, const Tensor& x, const Axes& axes) {
-  const CountAttributes attributes{axes, g.dtype()};
-  if (is_symbolic(x.block())) return g / apply(kCountAlong, x, &attributes);
-  return g / count_along(x, attributes);
+  if (is_symbolic(x.block())) return g / count_along(x, axes, g.dtype(), false);
+  return g / count_of(x, {axes, g.dtype()});
 }
 
 Tensor without_bias(const Tensor& variance, const Tensor& x, const Axes& axes) {
-  const CountAttributes attributes{axes, variance.dtype(), true};
-  if (is_symbolic(x.block())) return variance * apply(kCountAlong, x, &attributes);
-  return variance * count_along(x, attributes);
+  if (is_symbolic(x.block())) return variance * count_along(x, axes, variance.dtype(), true);
+  return variance * count_of(x, {axes, variance.dtype(), true});
 }
 
 }  // namespace capstan

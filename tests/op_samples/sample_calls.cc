@@ -1,4 +1,4 @@
-#include "tests/onnx/sample_calls.h"
+#include "tests/op_samples/sample_calls.h"
 
 #include <cmath>
 #include <optional>
