@@ -142,6 +142,8 @@ class Function {
     std::string signature() const { return detail::concrete_signature(*state_); }
     std::string graph_text() const { return detail::concrete_text(*state_); }
     std::vector<GraphNode> graph_nodes() const { return detail::concrete_nodes(*state_); }
+    /// For the library's own use.
+    const std::shared_ptr<ConcreteState>& state() const { return state_; }
 
    private:
     friend class Function;

@@ -30,7 +30,7 @@ struct FunctionOptions {
   /// that are open here share one trace. Variables, numbers and texts have no entry and are told apart as ever.
   std::vector<TensorSpec> input_signature;
   /// If true, all lengths of tensors are open once a second length has come, so that few traces serve many shapes. A
-  /// function whose trace depends on a length still has one for each. Without effect beside an input_signature.
+  /// function whose trace depends on a length still has one for each, and beside an input_signature that is no error.
   bool reduce_retracing = false;
   /// How many bytes a call may keep at once, beside arguments, results and variables; 0: as many as it takes. A program
   /// that would need more computes values again, where they are read late, instead of keeping them: first those of
@@ -57,6 +57,7 @@ struct CallSignature {
   std::vector<std::string> names;                        // of tensors, from specs
   std::vector<std::shared_ptr<const Tensor>> stand_ins;  // of specs, for the leaves
   bool values_only = false;                              // tensors and variables are not described
+  std::uint64_t owner = 0;  // the object whose method is called: each can make variables in its first trace
 
   CAPSTAN_EXPORT void add(const Tensor& tensor);
   CAPSTAN_EXPORT void add(const TensorSpec& spec);
@@ -71,6 +72,7 @@ struct CallSignature {
     names.clear();
     stand_ins.clear();
     values_only = false;
+    owner = 0;
   }
 };
 
@@ -327,7 +329,7 @@ class Function {
 /// by itself, that exceeds what was tried, or that differs from it by no multiple of what was tried; and then never
 /// again. Lengths of 0 and 1 have traces of their own, because such axes broadcast. In such a function lengths come
 /// from tensors: size(x), shape(x), reshape with -1, the *_like functions. A number that C++ computes from x.dim(0) is
-/// found, and is a TraceError under an input_signature and a trace for each shape with reduce_retracing.
+/// found, and is a TraceError under an input_signature alone and a trace for each shape with reduce_retracing.
 ///
 /// Variables, layers and slots of optimizers can be made in the first trace only. Reading a value inside (item(),
 /// to_vector(), data(), printing it) is a TraceError, as are the use of an inner tensor outside and endless recursion.

@@ -120,7 +120,7 @@ struct Loaded {
 /// alone. Errors: IoError for a file that is damaged, or of a version with ops that this one does not have.
 ///
 ///     auto classifier = saved_model::load("classifier");
-///     Tensor scores = classifier.function("serve")({images})[0];  // [32, 784] -> [32, 10]
+///     Tensor scores = classifier.function("serve")({ones({32, 784})})[0];  // float32[32, 10]
 CAPSTAN_EXPORT Loaded load(const std::string& folder);
 
 }  // namespace capstan::saved_model

@@ -83,7 +83,7 @@ def install_as_keras_backend():
 
 
 from . import data, files, keras, summary, train  # noqa: E402
-from . import distribute, io, lookup, ragged, sparse, strings  # noqa: E402
+from . import distribute, io, lookup, ragged, saved_model, sparse, strings  # noqa: E402
 from .ragged import RaggedTensor, is_tensor  # noqa: E402
 from .sparse import SparseTensor  # noqa: E402
 from .keras import initializers, losses, metrics, optimizers  # noqa: E402,F401

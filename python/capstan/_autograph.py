@@ -456,16 +456,40 @@ def _source_of(function):
     return ast.copy_location(made, found[0]), first
 
 
+def _converted_node(function):
+    """The converted node of a function, and the line that its source begins at; None if there is no source or need."""
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return None, 0
+    node, first = _source_of(function)
+    if node is not None:
+        node.decorator_list = []
+        _Converter().function(node)
+    return node, first
+
+
+def to_code(entity, recursive=True, experimental_optional_features=None):
+    """The source of a function as it is traced, with its statements as calls. Errors: ValueError if there is no source."""
+    del recursive, experimental_optional_features
+    entity = getattr(entity, "__wrapped__", entity)
+    entity = getattr(entity, "__func__", entity)
+    node = _converted_node(entity)[0] if isinstance(entity, types.FunctionType) else None
+    if node is None:
+        raise ValueError(f"to_code: {entity!r} has no source that can be converted")
+    return ast.unparse(ast.fix_missing_locations(node)) + "\n"
+
+
+def to_graph(entity, recursive=True, experimental_optional_features=None):
+    """The function with its statements as calls, as it is traced."""
+    del recursive, experimental_optional_features
+    return convert(getattr(entity, "__wrapped__", entity))
+
+
 def _converted_code(function):
     """The code of a function, converted, and its free variables; None if there is no source or nothing to do."""
     code = function.__code__
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        return None
-    node, first = _source_of(function)
+    node, first = _converted_node(function)
     if node is None:
         return None
-    node.decorator_list = []
-    _Converter().function(node)
     outer = ast.parse("def ag_factory():\n    pass").body[0]
     outer.args.args = [ast.arg(name) for name in sorted({*code.co_freevars, "ag__"})]
     outer.body = [node, ast.Return(ast.Name(node.name, ast.Load()))]

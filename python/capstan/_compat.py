@@ -2,6 +2,7 @@
 import numpy as np
 
 from . import _core, _ops
+from ._autograph import to_code, to_graph
 from ._modules import make_module
 
 
@@ -68,7 +69,8 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 def install(tf):
     """Puts the functions where TensorFlow has them."""
     experimental = make_module("autograph.experimental", {"do_not_convert": do_not_convert}, "tf.autograph.experimental")
-    tf.autograph = make_module("autograph", {"experimental": experimental, "set_verbosity": set_verbosity}, "tf.autograph")
+    tf.autograph = make_module("autograph", {"experimental": experimental, "set_verbosity": set_verbosity,
+                                             "to_code": to_code, "to_graph": to_graph}, "tf.autograph")
     tf.compat = make_module("compat", {"as_bytes": as_bytes, "as_text": as_text, "as_str": as_text}, "tf.compat")
     tf.test = make_module("test", {f.__name__: f for f in (is_gpu_available, gpu_device_name, is_built_with_cuda)}, "tf.test")
     for function in (histogram_fixed_width_bins, broadcast_static_shape, broadcast_dynamic_shape):

@@ -8,6 +8,7 @@ from . import _core, nest
 from ._convert import TensorSpec, convert_to_tensor, is_tensor
 from ._core import Tensor, Variable
 from ._dtypes import string
+from ._texts import TextTensor
 
 
 class _Node:
@@ -44,7 +45,7 @@ class _Graph(str):
 
 def _as_spec(leaf, is_declared):
     """The TensorSpec of what becomes a tensor of a trace, as everything does if it has been declared; else the leaf."""
-    becomes_tensor = isinstance(leaf, (Tensor, np.ndarray, np.generic)) or is_declared and not isinstance(leaf, (
+    becomes_tensor = isinstance(leaf, (Tensor, TextTensor, np.ndarray, np.generic)) or is_declared and not isinstance(leaf, (
         TensorSpec, Variable))
     return TensorSpec.from_tensor(convert_to_tensor(leaf)) if becomes_tensor else leaf
 
@@ -206,6 +207,12 @@ def _concrete(function, bound, args, kwargs):
     if not args and not kwargs and function.input_signature:
         args = tuple(function.input_signature)
     return ConcreteFunction(function, list(args), dict(kwargs), bound)
+
+
+def pretty_printed_concrete_signatures(self, verbose=True):
+    """What the function was traced for, one after the other."""
+    from ._saved_functions import concretes_of
+    return "\n\n".join(concrete.pretty_printed_signature(verbose) for concrete in concretes_of(self))
 
 
 def of_function(self, *args, **kwargs):

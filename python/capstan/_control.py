@@ -3,7 +3,7 @@ module works on lists."""
 import functools
 import inspect
 
-from . import _concrete, _core, nest
+from . import _concrete, _core, _dtypes, nest
 from ._convert import convert_to_tensor, is_tensor
 from ._core import Tensor, Variable
 from ._tensor_array import TensorArray
@@ -15,8 +15,8 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
              memory_budget=0):
     """A function that runs once for each kind of arguments, with symbolic tensors, and then as a program.
 
-    `input_signature` is a list of TensorSpecs, whose open lengths share a trace; with `reduce_retracing` all lengths are
-    open once a second one has come. With `autograph` statements on tensors become parts of the program (see
+    `input_signature` is a list of TensorSpecs, whose open lengths share a trace unless it depends on them; with
+    `reduce_retracing` all lengths are open once a second one has come. With `autograph` statements on tensors become parts of the program (see
     _autograph.py). The arguments that name compilers and attributes of graphs are accepted and ignored.
     """
     def decorate(f):
@@ -24,9 +24,10 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
             return f
         if not callable(f):
             raise TypeError(f"function: {f!r} is not a callable object")
-        specs, is_method = None, False
-        if input_signature is not None:
-            is_method = _is_method(f)
+        specs, is_method, is_flat = None, _is_method(f), False
+        # There are no symbols of texts, so a function of them runs op by op.
+        if input_signature is not None and not any(s.dtype == _dtypes.string for s in nest.flatten(list(input_signature))):
+            is_flat = not any(map(nest.is_nested, input_signature))
             specs = [(None if s.shape is None else list(s.shape), s.dtype, s.name or "")
                      for s in nest.flatten(list(input_signature))]
         name = getattr(f, "__name__", type(f).__name__)
@@ -34,8 +35,9 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
         if autograph:
             from ._autograph import Converted
             body = Converted(f)
-        traced = _core.Function(body, name, specs, int(bool(reduce_retracing or experimental_relax_shapes)),
-                                memory_budget, int(is_method))
+        # A trace that depends on a length which a signature leaves open serves the calls of that length.
+        traced = _core.Function(body, name, specs, int(bool(specs or reduce_retracing or experimental_relax_shapes)),
+                                memory_budget, int(is_method), int(is_flat))
         functools.update_wrapper(traced, f, updated=())
         traced.input_signature = input_signature
         traced._options = {"input_signature": input_signature, "autograph": autograph, "memory_budget": memory_budget,
@@ -416,6 +418,7 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
 
 
 _core.Function.get_concrete_function = _concrete.of_function
+_core.Function.pretty_printed_concrete_signatures = _concrete.pretty_printed_concrete_signatures
 _core.BoundFunction.get_concrete_function = _concrete.of_method
 _core.BoundFunction.__reduce__ = lambda self: (getattr, (self.__self__, self.__name__))
 _core.Function.__repr__ = _repr

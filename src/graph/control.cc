@@ -184,6 +184,15 @@ EffectLog unpack(const Tensor& log) {
 
 // --- Calls ---
 
+Subgraph with_lengths(const Subgraph& part, std::span<const Shape> slots) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < part.graph.arguments.size(); ++i) shapes.push_back(slots[part.from[i]]);
+  Subgraph other = part;
+  other.graph = with_shapes(part.graph, shapes);
+  other.program = std::make_shared<LazyProgram>();
+  return other;
+}
+
 void Control::infer(const Call&, OutputSpecs& specs) const {
   for (const OutputSpec& output : outputs) specs.add(output.dtype, output.shape);
 }

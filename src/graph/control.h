@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,8 @@ struct Subgraph {
 
 // As of graphs (shapes.h).
 std::string difference_of(const Subgraph& a, const Subgraph& b);
+// The part for slots of these shapes, with a program of its own.
+Subgraph with_lengths(const Subgraph& part, std::span<const Shape> slots);
 
 // What depends on what: [output][input], true if there is a path along which a gradient can flow.
 using Paths = std::vector<std::vector<bool>>;
@@ -99,6 +102,9 @@ class Control : public std::enable_shared_from_this<Control> {
   // What it gives for inputs that may have other lengths than those that it was made for. By default the outputs are
   // what they are, so it serves these alone.
   virtual void infer(const Call& call, OutputSpecs& specs) const;
+  // The same for inputs of other lengths; null if it serves those alone that it was made for. Throws ShapeError for
+  // lengths that it does not take.
+  virtual std::shared_ptr<const Control> for_lengths(std::span<const Shape>) const { return nullptr; }
   // What is different in another of the same op, in words, as of graphs (shapes.h); empty if nothing but lengths is.
   virtual std::string difference(const Control& other) const { return this == &other ? "" : "its attributes differ"; }
   // As the batching rule of an op: computes the outputs, without the log, for many items at once. Returns false if it

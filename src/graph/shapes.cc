@@ -1,11 +1,13 @@
 #include "src/graph/shapes.h"
 
+#include <cstring>
 #include <map>
 #include <utility>
 
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/graph/control.h"
 
 namespace capstan {
 
@@ -39,7 +41,16 @@ Graph with_shapes(const Graph& generic, std::span<const Shape> arguments) {
   Graph graph = generic;
   for (std::size_t i = 0; i < arguments.size(); ++i) graph.values[at(graph.arguments[i])].shape = arguments[i];
   NodeInference inference(graph);
-  for (const Graph::Node& node : graph.nodes) {
+  for (Graph::Node& node : graph.nodes) {
+    if (const Control* const control = control_of(*node.op, node.attributes)) {
+      std::vector<Shape> inputs;
+      for (const Value input : node.inputs) inputs.push_back(graph.values[at(input)].shape);
+      if (auto other = control->for_lengths(inputs)) {
+        const ControlAttributes attributes{other.get()};
+        std::memcpy(node.attributes, &attributes, sizeof(attributes));
+        graph.controls.push_back(std::move(other));
+      }
+    }
     const OutputSpecs specs = inference.infer(node);
     CAPSTAN_CHECK(specs.size() == static_cast<int>(node.outputs.size()), ShapeError, node.op->name, ": gives ",
                   specs.size(), " results, not ", node.outputs.size());

@@ -202,7 +202,10 @@ std::string OpCall::lengths(std::string_view name, std::optional<std::int64_t> c
   std::vector<std::int64_t> written = first;
   std::vector<std::size_t> differing;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    if (first[i] == second[i]) continue;
+    if (first[i] == second[i]) {
+      if (first[i] == -1 && copied == 1) written[i] = 1;  // -1 keeps a length, too
+      continue;
+    }
     if (copied && like != nullptr) {
       const int axis = static_cast<int>(i) + (*copied == 0 ? 0 : like->rank() - static_cast<int>(first.size()));
       if (axis >= 0 && axis < like->rank() && (*like)[axis] == first[i] && (*second_like)[axis] == second[i]) {

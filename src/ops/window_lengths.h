@@ -70,12 +70,16 @@ struct ExactLengths {
   ExactLengths() = default;
   ExactLengths(std::string_view op, const Shape& shape) {
     CAPSTAN_CHECK(shape.rank() == N, ShapeError, op, ": the result needs ", N, " lengths, not ", shape);
-    const Lengths packed = pack_lengths(op, shape);
+    const Lengths packed = pack_lengths(op, shape, shape.rank() > 0 && shape[0] == -1);
+    for (int i = 1; i < N; ++i) {
+      CAPSTAN_CHECK(shape[i] >= 0, ShapeError, op, ": negative length ", shape[i], " in ", shape);
+    }
     std::copy_n(packed.packed, N, lengths);
   }
+  // The first length may be open.
   Shape shape() const {
     Shape result;
-    for (std::uint32_t length : lengths) result.push_back(length);
+    for (std::uint32_t length : lengths) result.push_back(length == Lengths::kAny ? -1 : std::int64_t{length});
     return result;
   }
 };

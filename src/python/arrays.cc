@@ -107,8 +107,13 @@ PyObject* format(PyObject* self, PyObject* spec) {
 
 PyObject* to_numpy(const Tensor& given) {
   CAPSTAN_PYTHON_TRY
-  const Tensor t = readable(given);
-  return t.rank() == 0 ? scalar(t) : by_numpy(t, true);
+  try {
+    const Tensor t = readable(given);
+    return t.rank() == 0 ? scalar(t) : by_numpy(t, true);
+  } catch (const TraceError& error) {
+    set_no_array_error(error);
+    return nullptr;
+  }
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 

@@ -15,7 +15,21 @@ namespace capstan::python {
 
 namespace {
 
-enum Class { kBase, kInvalid, kShape, kDType, kIndex, kValue, kGradient, kTrace, kUntraceable, kIo, kClasses };
+enum Class {
+  kBase,
+  kInvalid,
+  kShape,
+  kDType,
+  kIndex,
+  kValue,
+  kGradient,
+  kTrace,
+  kUntraceable,
+  kIo,
+  kSignature,
+  kNoArray,
+  kClasses
+};
 PyObject* classes[kClasses];
 
 // Phrases of help lines.
@@ -198,6 +212,12 @@ void set_error() noexcept {
   }
 }
 
+void set_signature_error(const std::exception& error) noexcept { set(kSignature, error); }
+void set_no_array_error(const TraceError& error) noexcept {
+  const bool runs_anyway = dynamic_cast<const ValueNeededError*>(&error) != nullptr && is_called_by_package();
+  set(runs_anyway ? kUntraceable : kNoArray, error);
+}
+
 PyObject* import_from(const char* module, const char* name) {
   const nb::object imported = steal(PyImport_ImportModule(module));
   return steal(PyObject_GetAttrString(imported.ptr(), name)).release().ptr();
@@ -251,6 +271,8 @@ void add_errors(nb::module_& m) {
   classes[kTrace] = make_class(m, "TraceError", classes[kBase], PyExc_TypeError);
   classes[kUntraceable] = make_class(m, "UntraceableError", classes[kTrace]);
   classes[kIo] = make_class(m, "IoError", classes[kBase], PyExc_OSError);
+  classes[kSignature] = make_class(m, "SignatureError", classes[kInvalid], PyExc_TypeError);
+  classes[kNoArray] = make_class(m, "NoArrayError", classes[kTrace], PyExc_AttributeError);
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);

@@ -23,11 +23,13 @@ struct PyFunction {
   PyObject* function;
   PyObject* attributes;
   PyObject* weak;
+  PyObject* kinds;  // a list of what it was traced for, unless a signature says that
   std::shared_ptr<dynamic::Function> traced;
   std::vector<TensorSpec> specs;
   std::string name;
   bool is_untraceable;  // it has met what needs values while it is traced
   bool is_method;       // its first argument is an object, to which no spec belongs
+  bool is_flat;         // each spec is one argument, so a list in its place is a tensor
 };
 
 PyTypeObject* function_type;
@@ -42,6 +44,11 @@ constexpr std::uint64_t kNoneBits = 0x656e6f4e;  // no value of a bool
 
 bool is_spec(PyObject* o) { return Py_TYPE(o) == spec_type; }
 bool is_array(PyObject* o) { return PyObject_CheckBuffer(o) != 0 && !PyBytes_Check(o) && !PyByteArray_Check(o); }
+
+// What stands for a tensor if a spec is one argument.
+bool is_list_for_spec(PyObject* o, std::size_t spec, std::size_t specs) {
+  return spec < specs && (PyList_Check(o) || PyTuple_Check(o));
+}
 
 class Arguments {
  public:
@@ -81,6 +88,14 @@ class Arguments {
     }
     if (is_spec(o)) return add_spec(o);
     add_object(o);
+  }
+
+  // Of the function itself, not within a structure.
+  void add_argument(PyObject* o, bool is_flat) {
+    if (!is_flat || !is_list_for_spec(o, next_spec_, specs_.size())) return add(o);
+    const DType dtype = specs_[next_spec_++].dtype;
+    made_.push_back(to_tensor(o, {&dtype, true}));
+    signature_.add(static_cast<const Tensor&>(made_.back()));
   }
 
   // By identity.
@@ -201,33 +216,57 @@ PyObject* put_tensors(const Result& result, std::vector<Tensor>& tensors) {
 class PythonCall {
  public:
   // Inlined, or a call takes a tenth more time.
-  [[gnu::always_inline]] PythonCall(PyObject* function, const std::vector<TensorSpec>& specs, bool is_method,
-                                    PyObject* const* args, std::size_t flagged, PyObject* keywords)
+  [[gnu::always_inline]] PythonCall(PyObject* function, PyObject* kinds, const std::vector<TensorSpec>& specs,
+                                    bool is_method, bool is_flat, PyObject* const* args, std::size_t flagged,
+                                    PyObject* keywords)
       : call(static_cast<std::uint64_t>(PyVectorcall_NARGS(flagged))),
         function_(function),
+        kinds_(kinds),
         specs_(specs.size()),
+        is_flat_(is_flat),
         objects_(is_method && PyVectorcall_NARGS(flagged) > 0 ? 1 : 0),
         args_(args),
         given_(PyVectorcall_NARGS(flagged)),
         count_(given_ + (keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords))),
         keywords_(keywords),
         arguments_(call.signature(), specs) {
-    if (objects_ == 1) arguments_.add_object(args[0]);
+    if (objects_ == 1) {
+      arguments_.add_object(args[0]);
+      call.signature().owner = reinterpret_cast<std::uintptr_t>(args[0]);
+    }
     for (Py_ssize_t i = objects_; i < count_; ++i) {
       if (i >= given_) arguments_.add_text(PyTuple_GET_ITEM(keywords, i - given_));
-      arguments_.add(args[i]);
+      arguments_.add_argument(args[i], is_flat);
     }
   }
 
   // Whether there are texts, of which there are no symbols.
   bool has_texts() const { return arguments_.has_texts(); }
 
+  // Whether the tensors are those that the signature says.
+  bool fits(const std::vector<TensorSpec>& specs) {
+    std::size_t next = 0;
+    for (const Source& leaf : call.signature().leaves) {
+      if (leaf.tensor() == nullptr) continue;
+      if (next == specs.size() || !specs[next].fits(leaf.tensor()->dtype(), leaf.tensor()->shape())) return false;
+      ++next;
+    }
+    return next == specs.size();
+  }
+
   std::shared_ptr<void> operator()(std::vector<Tensor>& tensors) {
     const Locked lock;
     std::size_t next = 0, spec = 0;
     nb::list symbols;
     if (objects_ == 1) symbols.append(nb::handle(args_[0]));
-    for (Py_ssize_t i = objects_; i < count_; ++i) symbols.append(with_symbols(args_[i], tensors, next, spec, specs_));
+    for (Py_ssize_t i = objects_; i < count_; ++i) {
+      if (is_flat_ && is_list_for_spec(args_[i], spec, specs_)) {
+        symbols.append(steal(wrap(tensors[next++])));
+        ++spec;
+      } else {
+        symbols.append(with_symbols(args_[i], tensors, next, spec, specs_));
+      }
+    }
     std::vector<PyObject*> given;
     for (const nb::handle symbol : symbols) given.push_back(symbol.ptr());
     tensors.clear();
@@ -239,14 +278,31 @@ class PythonCall {
       if (!is_tensor(args_[i])) kept.append(nb::handle(args_[i]));
     }
     result->arguments = kept.release().ptr();
+    if (specs_ == 0) note_kind();
     return result;
   }
 
   dynamic::Function::Call call;
 
  private:
+  // The arguments with specs in the places of tensors, and the names of those that have some.
+  void note_kind() const {
+    nb::list given;
+    for (Py_ssize_t i = 0; i < count_; ++i) {
+      given.append(map_leaves(args_[i], [](PyObject* leaf) {
+        if (is_variable(leaf) || !(is_tensor(leaf) || is_array(leaf))) return Py_NewRef(leaf);
+        const Tensor tensor = to_tensor(leaf);
+        return nb::cast(TensorSpec(tensor.shape(), tensor.dtype())).release().ptr();
+      }));
+    }
+    const nb::object keywords = keywords_ == nullptr ? nb::object(nb::tuple()) : nb::borrow(keywords_);
+    nb::borrow<nb::list>(kinds_).append(nb::make_tuple(given, keywords));
+  }
+
   PyObject* const function_;
+  PyObject* const kinds_;
   const std::size_t specs_;
+  const bool is_flat_;
   const Py_ssize_t objects_;
   PyObject* const* const args_;
   const Py_ssize_t given_, count_;
@@ -256,12 +312,18 @@ class PythonCall {
 
 PyObject* call_traced(PyFunction& o, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
   CAPSTAN_PYTHON_TRY
-  PythonCall traced(o.function, o.specs, o.is_method, args, flagged, keywords);
+  PythonCall traced(o.function, o.kinds, o.specs, o.is_method, o.is_flat, args, flagged, keywords);
   if (traced.has_texts()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
   std::optional<const void*> result = o.traced->run_if_short(traced.call);
   if (!result) {
-    const Unlocked unlocked;
-    result = o.traced->run(traced.call, traced);
+    try {
+      const Unlocked unlocked;
+      result = o.traced->run(traced.call, traced);
+    } catch (const Error& error) {
+      if (o.specs.empty() || traced.fits(o.specs)) throw;
+      set_signature_error(error);
+      return nullptr;
+    }
   }
   return put_tensors(*static_cast<const Result*>(*result), traced.call.tensors());
   CAPSTAN_PYTHON_CATCH(nullptr)
@@ -270,8 +332,9 @@ PyObject* call_traced(PyFunction& o, PyObject* const* args, std::size_t flagged,
 // One kind of calls of a function.
 struct Concrete {
   nb::object function;  // its Python function, which is called if an open length has to be traced again
+  nb::object kinds;
   std::vector<TensorSpec> specs;
-  bool is_method;
+  bool is_method, is_flat;
   std::optional<dynamic::Function::Concrete> traced;  // made while others have the lock of Python
 };
 
@@ -290,9 +353,10 @@ struct Given {
 Concrete make_concrete(const nb::object& function, const nb::tuple& args, const nb::dict& kwargs) {
   const PyFunction& o = of(function.ptr());
   const Given given(args, kwargs);
-  PythonCall call(o.function, o.specs, o.is_method, given.values.data(), given.count, given.keywords.ptr());
+  PythonCall call(o.function, o.kinds, o.specs, o.is_method, o.is_flat, given.values.data(), given.count,
+                  given.keywords.ptr());
   if (call.has_texts()) throw nb::type_error("get_concrete_function: there are no symbols of texts");
-  Concrete concrete{nb::borrow(o.function), o.specs, o.is_method, {}};
+  Concrete concrete{nb::borrow(o.function), nb::borrow(o.kinds), o.specs, o.is_method, o.is_flat, {}};
   const Unlocked unlocked;
   concrete.traced.emplace(o.traced->get_concrete(call.call, call));
   return concrete;
@@ -300,8 +364,8 @@ Concrete make_concrete(const nb::object& function, const nb::tuple& args, const 
 
 nb::object call_concrete(const Concrete& concrete, const nb::tuple& args, const nb::dict& kwargs) {
   const Given given(args, kwargs);
-  PythonCall call(concrete.function.ptr(), concrete.specs, concrete.is_method, given.values.data(), given.count,
-                  given.keywords.ptr());
+  PythonCall call(concrete.function.ptr(), concrete.kinds.ptr(), concrete.specs, concrete.is_method, concrete.is_flat,
+                  given.values.data(), given.count, given.keywords.ptr());
   const void* result = nullptr;
   {
     const Unlocked unlocked;
@@ -310,13 +374,15 @@ nb::object call_concrete(const Concrete& concrete, const nb::tuple& args, const 
   return steal(put_tensors(*static_cast<const Result*>(result), call.call.tensors()));
 }
 
-// The result with specs in the places of its tensors.
+// The result with specs in the places of its tensors, whose names are the numbers of these.
 nb::object results_of(const Concrete& concrete) {
   const std::vector<std::optional<TensorSpec>> types = concrete.traced->results();
   return map_leaves(static_cast<const Result*>(concrete.traced->structure())->form, [&](PyObject* leaf) -> PyObject* {
     if (!PyCapsule_CheckExact(leaf)) return Py_NewRef(leaf);
     const auto number = reinterpret_cast<std::size_t>(PyCapsule_GetPointer(leaf, nullptr));
-    return nb::cast(*types[number - 1]).release().ptr();
+    TensorSpec type = *types[number - 1];
+    type.name = std::to_string(number - 1);
+    return nb::cast(std::move(type)).release().ptr();
   });
 }
 
@@ -366,9 +432,10 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *function, *specs;
   const char* name;
-  int reduce_retracing, is_method;
+  int reduce_retracing, is_method, is_flat;
   Py_ssize_t budget;
-  if (PyArg_ParseTuple(args, "OsOpnp:Function", &function, &name, &specs, &reduce_retracing, &budget, &is_method) == 0)
+  if (PyArg_ParseTuple(args, "OsOpnpp:Function", &function, &name, &specs, &reduce_retracing, &budget, &is_method,
+                       &is_flat) == 0)
     return nullptr;
   CAPSTAN_PYTHON_TRY
   FunctionOptions options{
@@ -387,7 +454,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   if (o == nullptr) return nullptr;
   o->call = call;
   o->function = Py_NewRef(function);
+  o->kinds = PyList_New(0);
   o->is_method = is_method != 0;
+  o->is_flat = is_flat != 0;
   new (&o->name) std::string(name);
   new (&o->specs) std::vector<TensorSpec>(options.input_signature);
   new (&o->traced) std::shared_ptr<dynamic::Function>(std::make_shared<dynamic::Function>(options));
@@ -399,11 +468,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(of(self).function);
   Py_VISIT(of(self).attributes);
+  Py_VISIT(of(self).kinds);
   return 0;
 }
 int clear(PyObject* self) {
   Py_CLEAR(of(self).function);
   Py_CLEAR(of(self).attributes);
+  Py_CLEAR(of(self).kinds);
   return 0;
 }
 void deallocate(PyObject* self) {
@@ -440,6 +511,7 @@ PyObject* text_of(PyObject* self, PyObject*) {
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 PyObject* python_function(PyObject* self, void*) { return Py_NewRef(of(self).function); }
+PyObject* kinds_of(PyObject* self, void*) { return Py_NewRef(of(self).kinds); }
 
 PyMethodDef methods[] = {
     {"experimental_get_tracing_count", tracing_count, METH_NOARGS,
@@ -451,6 +523,7 @@ PyMethodDef methods[] = {
     {"memory_use", text_of<&memory_use>, METH_NOARGS, "memory_use($self)\n--\n\nWhat the newest trace keeps at once."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {{"python_function", python_function, nullptr, "The function that is traced.", nullptr},
+                            {"_kinds", kinds_of, nullptr, "A list of what it was traced for.", nullptr},
                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunction, call), READONLY, nullptr},
@@ -460,6 +533,10 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunctio
 
 }  // namespace
 
+std::shared_ptr<const ConcreteState> state_of_concrete(nb::handle concrete) {
+  return nb::cast<Concrete&>(concrete).traced->state();
+}
+
 void add_function(nb::module_& m) {
   // Stands for a tensor where a function is traced without a call.
   const auto spec_class = nb::class_<TensorSpec>(m, "Spec")
@@ -468,7 +545,8 @@ void add_function(nb::module_& m) {
                                      new (spec) TensorSpec(to_shape(lengths.ptr()), dtype, std::move(name));
                                    })
                               .def_prop_ro("lengths", lengths_of)
-                              .def_prop_ro("dtype", [](const TensorSpec& spec) { return spec.dtype; });
+                              .def_prop_ro("dtype", [](const TensorSpec& spec) { return spec.dtype; })
+                              .def_prop_ro("name", [](const TensorSpec& spec) { return spec.name; });
   spec_type = reinterpret_cast<PyTypeObject*>(spec_class.ptr());
   nb::class_<Concrete>(m, "Concrete")
       .def(nb::new_(&make_concrete))

@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
   add_datasets(m);
   add_texts(m);
   add_checkpoints(m);
+  add_saved_models(m);
   add_files(m);
   add_summaries(m);
   add_applications(m);

@@ -17,6 +17,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@
 #include "capstan/registry.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
+
+namespace capstan {
+class ConcreteState;
+}
 
 namespace capstan::python {
 
@@ -109,6 +114,10 @@ void add_operator_slots(std::vector<PyType_Slot>& slots);
 /// does not have, it is an UntraceableError, and the traced function runs without a trace; where a program reads them,
 /// as in `if tensor`, a TraceError.
 void set_error() noexcept;
+/// The same as a TypeError too, for arguments that an input_signature does not allow, and as an AttributeError too, for
+/// elements that a tensor does not have: TensorFlow raises these.
+void set_signature_error(const std::exception& error) noexcept;
+void set_no_array_error(const TraceError& error) noexcept;
 
 /// As set_error(), for ops, which are functions of the package whoever calls them.
 void set_op_error() noexcept;
@@ -125,6 +134,9 @@ PyObject* import_from(const char* module, const char* name);
 
 /// A traced function as a method of an object: a new reference, or null with an exception set.
 PyObject* bound_function(PyObject* function, PyObject* object);
+
+/// The trace of a concrete function.
+std::shared_ptr<const ConcreteState> state_of_concrete(nb::handle concrete);
 
 // --- What the parts add to the module ---
 
@@ -149,6 +161,7 @@ void add_models(nb::module_& m);
 void add_datasets(nb::module_& m);
 void add_texts(nb::module_& m);
 void add_checkpoints(nb::module_& m);
+void add_saved_models(nb::module_& m);
 void add_files(nb::module_& m);
 void add_summaries(nb::module_& m);
 void add_applications(nb::module_& m);

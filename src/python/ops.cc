@@ -147,6 +147,12 @@ PyObject* call_fixed(const Binding& binding, PyObject* const* given) {
                    binding.signature.names[i], given[i]);
       return nullptr;
     }
+    // As in TensorFlow, a list of integers after a float is one of floats.
+    if (common == nullptr && at == 1 && operands[0].kind() == Operand::Kind::kFloat && !parameter.own_dtype &&
+        (PyList_Check(given[i]) || PyTuple_Check(given[i])) && is_integer(holders[at].dtype())) {
+      holders[at] = cast(holders[at], floatx());
+      operands[at] = Operand(static_cast<const Tensor&>(holders[at]));
+    }
   }
   const std::span<Operand> list(operands, static_cast<std::size_t>(arity));
   if (binding.op.fields().empty()) return run(binding, list, binding.defaults, size >= kUnlockedFrom);

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <string>
 
+#include "capstan/saved_model.h"
+#include "src/io/checkpoint_file.h"
+
 namespace capstan::saved_model {
 
 // Texts beside the tensors: the functions and variables as JSON, and what the program has added.
@@ -16,5 +19,8 @@ inline std::string path_of(const std::string& folder) {
 }
 inline std::string name_of_variable(std::size_t i) { return "variables/" + std::to_string(i); }
 inline std::string name_of_constant(std::size_t i) { return "constants/" + std::to_string(i); }
+
+// The functions of such a content; errors name the path.
+Loaded read_functions(const std::string& path, const io::CheckpointContent& content);
 
 }  // namespace capstan::saved_model

@@ -172,10 +172,17 @@ const LoadedFunction& Loaded::function(const std::string& name) const {
   throw ValueError(detail::join("saved_model: there is no function \"", name, "\"; there are: ", names));
 }
 
+namespace {
+constexpr const char* kReader = "saved_model::load";
+}
+
 Loaded load(const std::string& folder) {
-  const std::string reader = "saved_model::load", path = path_of(folder);
-  io::CheckpointContent content = io::read_checkpoint(reader, path);
-  const auto fail = [&](const std::string& problem) { io::fail_file(reader, problem, path); };
+  const std::string path = path_of(folder);
+  return read_functions(path, io::read_checkpoint(kReader, path));
+}
+
+Loaded read_functions(const std::string& path, const io::CheckpointContent& content) {
+  const auto fail = [&](const std::string& problem) { io::fail_file(kReader, problem, path); };
   const auto graphs = content.metadata.find(kGraphs);
   if (graphs == content.metadata.end()) fail("it is a checkpoint without functions");
   AttributeValue list;
@@ -185,7 +192,8 @@ Loaded load(const std::string& folder) {
     fail(error.what());
   }
   const auto state = std::make_shared<LoadedState>(list, content.tensors, Reading{.fail = fail});
-  return state->give(std::move(content.metadata[kDescription]));
+  const auto description = content.metadata.find(kDescription);
+  return state->give(description == content.metadata.end() ? "" : description->second);
 }
 
 }  // namespace capstan::saved_model

@@ -1,6 +1,10 @@
 #include "src/saved_model/saved_graph.h"
 
 #include <algorithm>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <utility>
 
 #include "capstan/error.h"
 #include "src/core/check.h"
@@ -11,8 +15,31 @@ namespace capstan::saved_model {
 
 namespace {
 
-// More than any graph has, and far below what memory for so many values would take.
-constexpr std::size_t kMostValues = std::size_t{1} << 26;
+constexpr std::size_t kAnyValue = std::numeric_limits<std::size_t>::max();
+
+// Values as a file numbers them, with gaps, and as a graph does. Fails for what is made twice, or not yet.
+class Values {
+ public:
+  explicit Values(const Reading& reading) : reading_(reading) {}
+
+  std::size_t count() const { return places_.size(); }
+  void define(std::size_t& value) {
+    const auto [found, is_new] = places_.try_emplace(value, places_.size());
+    if (!is_new) reading_.fail(detail::join("the value ", value, " of a graph is made twice"));
+    value = found->second;
+  }
+  void find(std::size_t& value, const std::string& by) const {
+    const auto found = places_.find(value);
+    if (found == places_.end()) {
+      reading_.fail(detail::join(by, " reads the value ", value, ", which nothing before it makes"));
+    }
+    value = found->second;
+  }
+
+ private:
+  const Reading& reading_;
+  std::unordered_map<std::size_t, std::size_t> places_;
+};
 
 }  // namespace
 
@@ -41,38 +68,28 @@ std::vector<std::size_t> Reading::numbers(const AttributeValue& value, std::size
 }
 
 SavedGraph::SavedGraph(const AttributeValue& form, const Reading& reading) {
-  std::vector<bool> exists;
-  const auto define = [&](std::size_t value) {
-    if (value >= exists.size()) exists.resize(value + 1);
-    if (exists[value]) reading.fail(detail::join("the value ", value, " of a graph is made twice"));
-    exists[value] = true;
-  };
-  const auto check = [&](std::size_t value, const std::string& by) {
-    if (value < exists.size() && exists[value]) return;
-    reading.fail(detail::join(by, " reads the value ", value, ", which nothing before it makes"));
-  };
-  // A file cannot make more values than it names, so numbers may have gaps, but not large ones.
-  inputs_ = reading.numbers(reading.member(form, "inputs"), kMostValues, "an input of a graph");
-  for (const std::size_t input : inputs_) define(input);
+  Values values(reading);
+  inputs_ = reading.numbers(reading.member(form, "inputs"), kAnyValue, "an input of a graph");
+  for (std::size_t& input : inputs_) values.define(input);
   for (const AttributeValue& item : reading.list(reading.member(form, "constants"), "the list of constants")) {
     const std::vector<AttributeValue>& pair = reading.list(item, "a constant");
     if (pair.size() != 2) reading.fail("a constant is no pair of numbers");
-    constants_.emplace_back(reading.number(pair[0], kMostValues, "the value of a constant"),
+    constants_.emplace_back(reading.number(pair[0], kAnyValue, "the value of a constant"),
                             reading.number(pair[1], reading.constants, "the place of a constant"));
-    define(constants_.back().first);
+    values.define(constants_.back().first);
   }
   for (const AttributeValue& item : reading.list(reading.member(form, "nodes"), "the list of nodes")) {
     Node node = read_node(item, reading);
-    for (const std::size_t input : node.inputs) check(input, node.name);
-    for (const std::size_t output : node.outputs) define(output);
+    for (std::size_t& input : node.inputs) values.find(input, node.name);
+    for (std::size_t& output : node.outputs) values.define(output);
     nodes_.push_back(std::move(node));
   }
   for (const AttributeValue& item : reading.list(reading.member(form, "results"), "the list of results")) {
     const bool is_empty = item.kind == AttributeValue::Kind::kInt && item.integer == -1;
-    results_.push_back(is_empty ? kEmpty : reading.number(item, kMostValues, "a result of a graph"));
-    if (!is_empty) check(results_.back(), "a result");
+    results_.push_back(is_empty ? kEmpty : reading.number(item, kAnyValue, "a result of a graph"));
+    if (!is_empty) values.find(results_.back(), "a result");
   }
-  values_ = exists.size();
+  values_ = values.count();
 }
 
 SavedGraph::Node SavedGraph::read_node(const AttributeValue& form, const Reading& reading) const {
@@ -85,8 +102,8 @@ SavedGraph::Node SavedGraph::read_node(const AttributeValue& form, const Reading
             .attributes = {},
             .form = {},
             .control = nullptr,
-            .inputs = reading.numbers(parts[1], kMostValues, "an input of a node"),
-            .outputs = reading.numbers(parts[2], kMostValues, "an output of a node")};
+            .inputs = reading.numbers(parts[1], kAnyValue, "an input of a node"),
+            .outputs = reading.numbers(parts[2], kAnyValue, "an output of a node")};
   if (parts.size() == 5) {
     node.control = SavedControl::read(node.name, parts[3], parts[4], node.inputs.size(), reading);
     return node;

@@ -40,6 +40,18 @@ struct DerivativeNode : Control {
     if (of->effects) unfolding.log = static_cast<std::int64_t>(own);
     return unfolding;
   }
+  // With what it is the derivative of; `node` is a new one of the same class.
+  std::shared_ptr<const Control> complete(const std::shared_ptr<DerivativeNode>& node,
+                                          std::span<const Shape> inputs) const {
+    node->of = of->for_lengths(inputs.first(inputs.size() - along() - (of->effects ? 1 : 0)));
+    if (node->of == nullptr) return nullptr;
+    node->op = op;
+    node->paths = paths;
+    node->sources = sources;
+    node->targets = targets;
+    node->outputs = outputs;
+    return node;
+  }
   std::vector<const Subgraph*> parts() const override { return {}; }
   std::string details() const override { return "of=" + std::string(of->op->name); }
   std::string difference(const Control& other) const override {
@@ -103,6 +115,9 @@ struct GradientNode final : DerivativeNode {
   }
   std::size_t along() const override { return targets.size(); }
   std::string name() const override { return "the gradient of " + of->name(); }
+  std::shared_ptr<const Control> for_lengths(std::span<const Shape> inputs) const override {
+    return complete(std::make_shared<GradientNode>(), inputs);
+  }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const override {
     if (const LoopGradient* const faster = of_loop_.now(*of, inputs, log, targets, sources)) {
       return faster->run(std::move(inputs));
@@ -131,6 +146,9 @@ struct TangentNode final : DerivativeNode {
   }
   std::size_t along() const override { return sources.size(); }
   std::string name() const override { return "the tangent of " + of->name(); }
+  std::shared_ptr<const Control> for_lengths(std::span<const Shape> inputs) const override {
+    return complete(std::make_shared<TangentNode>(), inputs);
+  }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const override {
     Given given = take_apart(std::move(inputs), log);
     const ForwardAccumulator accumulator(given.watched, given.along);
@@ -378,10 +396,6 @@ void Branches::complete(std::size_t slots) {
   }
 }
 
-AttributeValue Branches::form() const {
-  return form_with({{"results", list_of(results)}, {"written", list_of(written)}});
-}
-
 std::vector<const Subgraph*> Branches::parts() const {
   std::vector<const Subgraph*> parts;
   for (const Subgraph& branch : branches) parts.push_back(&branch);
@@ -452,10 +466,6 @@ void WhileLoop::complete(std::size_t slots) {
   add_written(*this, body, slots);
 }
 
-AttributeValue WhileLoop::form() const {
-  return form_with({{"variables", static_cast<std::int64_t>(count)}, {"limit", limit}});
-}
-
 std::vector<Tensor> WhileLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
   if (can_repeat(loop(), slots, log)) return run_repeated(loop(), std::move(slots));
   const std::vector<Tensor> begin = context.observers == nullptr ? std::vector<Tensor>() : slots;
@@ -501,12 +511,6 @@ void RowLoop::complete(std::size_t slots) {
     paths.push_back(std::move(depends));
   }
   add_written(*this, body, slots);
-}
-
-AttributeValue RowLoop::form() const {
-  return form_with({{"carried", static_cast<std::int64_t>(carried)},
-                    {"sliced", static_cast<std::int64_t>(sliced)},
-                    {"backwards", reverse}});
 }
 
 std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) const {

@@ -51,6 +51,8 @@ struct Branches final : Control {
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override;
   AttributeValue form() const override;
+  std::shared_ptr<const Control> for_lengths(std::span<const Shape> slots) const override;
+  std::string difference(const Control& other) const override;
 
  private:
   std::size_t choose(const Tensor& selector) const;
@@ -72,6 +74,8 @@ struct WhileLoop final : LoopNode {
   std::vector<const Subgraph*> parts() const override { return {&condition, &body}; }
   std::string details() const override { return limit < 0 ? "" : "maximum_iterations=" + std::to_string(limit); }
   AttributeValue form() const override;
+  std::shared_ptr<const Control> for_lengths(std::span<const Shape> slots) const override;
+  std::string difference(const Control& other) const override;
 };
 
 // The first slots are what is carried from row to row, then what has rows. The results of the body are what is carried
@@ -94,6 +98,8 @@ struct RowLoop final : LoopNode {
   std::vector<const Subgraph*> parts() const override { return {&body}; }
   std::string details() const override { return "rows=" + std::to_string(rows) + (reverse ? ", reverse=true" : ""); }
   AttributeValue form() const override;
+  std::shared_ptr<const Control> for_lengths(std::span<const Shape> slots) const override;
+  std::string difference(const Control& other) const override;
 };
 
 // A function whose values are not kept for its gradient, which runs it again (recompute_grad). The outputs are its

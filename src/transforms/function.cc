@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "src/core/apply.h"
 #include "src/core/check.h"
@@ -134,7 +135,7 @@ class FunctionState {
     if (open.empty()) {
       Trace::RowResults rows;
       RawTrace raw = trace_body(signature, body, &rows);
-      note_trace(signature.key, true);
+      note_trace(signature, true);
       return keep(signature.key, std::move(raw), false, std::move(rows));
     }
     const OpenCall call = open_call(signature.key, open);
@@ -145,14 +146,14 @@ class FunctionState {
         return keep(signature.key, {*std::move(derived), family.first().captures, family.first().structure}, true);
       }
     }
-    const bool is_declared = !options_.input_signature.empty();
+    const bool is_declared = !options_.input_signature.empty() && !options_.reduce_retracing;
     if (is_declared) check_independence(family);
     const bool is_first = family.is_empty();
     RawTrace raw = trace_body(signature, body);
     family.add(raw, call.lengths);
     if (!is_first && family.dependence().empty()) probe(family, call.lengths, signature, open, body);
     if (is_declared) check_independence(family);
-    note_trace(signature.key, is_first || !is_declared);
+    note_trace(signature, is_first || options_.input_signature.empty() || !family.dependence().empty());
     if (!family.dependence().empty()) reason_ += "; each shape needs a trace of its own: " + family.dependence();
     return keep(signature.key, std::move(raw), family.dependence().empty());
   }
@@ -194,9 +195,10 @@ class FunctionState {
                           "out the input_signature, and each shape has a trace of its own")));
   }
 
-  void note_trace(const CallKey& key, bool counts) {
-    reason_ = traced_key_.empty() ? "it is the first call" : difference_of_calls(traced_key_, key);
-    traced_key_ = key;
+  void note_trace(const detail::CallSignature& signature, bool counts) {
+    reason_ = traced_key_.empty() ? "it is the first call" : difference_of_calls(traced_key_, signature.key);
+    traced_key_ = signature.key;
+    owners_.insert(signature.owner);
     if (counts) ++traces_;
   }
 
@@ -230,7 +232,7 @@ class FunctionState {
   RawTrace trace_body(const detail::CallSignature& signature, const detail::FunctionBody& body,
                       Trace::RowResults* rows = nullptr) {
     const Tracing tracing(*this, signature.key);
-    GraphTracer tracer(name_, GraphTracer::OfFunction{traced_key_.empty()});
+    GraphTracer tracer(name_, GraphTracer::OfFunction{!owners_.contains(signature.owner)});
     std::vector<Tensor> tensors;
     RawTrace raw;
     for (const Source& leaf : signature.leaves) {
@@ -292,6 +294,7 @@ class FunctionState {
   SpinLock last_lock_;                          // of last_ and last_key_
   std::shared_ptr<const Trace> last_, newest_;  // the last called one, the last made one
   CallKey last_key_, traced_key_;
+  std::set<std::uint64_t> owners_;  // that have a trace
   std::vector<const CallKey*> being_traced_;
   std::uint64_t uses_ = 0;
   int traces_ = 0;

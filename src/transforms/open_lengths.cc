@@ -56,7 +56,7 @@ TwoTraces trace_open(const std::string& op, const std::vector<TensorSpec>& specs
       TwoTraces traces{trace(shapes_of(specs, trial, false)), trace(shapes_of(specs, trial, true))};
       check(traced_graph(*traces.first), traced_graph(*traces.second));
       return traces;
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       // Lengths that the function does not take say nothing about others.
       if (error == nullptr) error = std::current_exception();
     }

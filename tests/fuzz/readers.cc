@@ -17,6 +17,7 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/onnx.h"
+#include "capstan/ops/array.h"
 #include "capstan/records.h"
 #include "capstan/text_files.h"
 #include "capstan/torch_files.h"
@@ -27,6 +28,7 @@
 #include "src/io/pickle.h"
 #include "src/io/record_frame.h"
 #include "src/io/table_file.h"
+#include "src/saved_model/file.h"
 
 namespace capstan::testing {
 
@@ -57,6 +59,17 @@ void read_image(std::span<const std::uint8_t> bytes) {
 
 void read_safetensors(std::span<const std::uint8_t> bytes) {
   for (const bool map : {false, true}) io::load_safetensors(file_of(bytes), {.map = map});
+}
+
+// The functions of a saved model, whose tensors are those of a checkpoint.
+void read_saved_functions(std::span<const std::uint8_t> bytes) {
+  io::CheckpointContent content;
+  content.metadata[saved_model::kGraphs] = text_of(bytes);
+  for (std::size_t i = 0; i < 8; ++i) {
+    content.tensors[saved_model::name_of_variable(i)] = zeros({2});
+    content.tensors[saved_model::name_of_constant(i)] = zeros({2});
+  }
+  saved_model::read_functions("memory", content);
 }
 
 void read_records(std::span<const std::uint8_t> bytes) {
@@ -186,6 +199,7 @@ constexpr FileReader kReaders[] = {
     {"png", read_image<io::load_png>},
     {"records", read_records},
     {"safetensors", read_safetensors},
+    {"saved_model", read_saved_functions},
     {"table", read_table},
     {"torch", read_whole<io::load_torch>},
 };

@@ -81,10 +81,10 @@ TEST(Simplify, GraphTextBeforeAndAfter) {
 %7 = transpose(%6, perm=none, conjugate=false) float32[2, 3]
 %9 = subtract(%7, 0:float32) float32[2, 3]
 %10 = exp(%9) float32[2, 3]
-%11 = reshape(%10, shape=[6]) float32[6]
-%12 = reshape(%11, shape=[3, 2]) float32[3, 2]
-%13 = reshape(%12, shape=[2, 3]) float32[2, 3]
-%14 = reshape(%3, shape=[6]) float32[6]
+%11 = reshape(%10, shape=[-1]) float32[6]
+%12 = reshape(%11, shape=[-1, 2]) float32[3, 2]
+%13 = reshape(%12, shape=[-1, 3]) float32[2, 3]
+%14 = reshape(%3, shape=[-1]) float32[6]
 return %12, %13, %14
 )");
   simplify(graph);
@@ -93,7 +93,7 @@ return %12, %13, %14
 %0 = argument float32[2, 3]
 %10 = exp(%0) float32[2, 3]
 %12 = reshape(%10, shape=[3, 2]) float32[3, 2]
-%14 = reshape(%0, shape=[6]) float32[6]
+%14 = reshape(%0, shape=[-1]) float32[6]
 return %12, %10, %14
 )");
 }

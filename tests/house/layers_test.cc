@@ -57,7 +57,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"saved_model", {"core", "ops", "tape", "transforms"}},
     {"python",
      {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "logs", "datasets", "applications",
-      "saved_model"}},
+      "onnx", "saved_model"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of

@@ -123,3 +123,93 @@ def test_it_is_made_while_other_threads_run_python():
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda n: f.get_concrete_function(tf.TensorSpec([], tf.float32), n), range(200)))
     assert [concrete(tf.constant(2.0)).numpy() for concrete in found] == [2 * n for n in range(200)]
+
+
+def test_each_object_makes_variables_in_its_first_trace():
+    class Step(tf.Module):
+        def __init__(self, optimizer):
+            super().__init__()
+            self.optimizer, self.count = optimizer, None
+
+        @tf.function
+        def __call__(self, w, x):
+            if self.count is None:
+                self.count = tf.Variable(0)
+            self.count.assign_add(1)
+            with tf.GradientTape() as tape:
+                loss = (w * x) ** 2
+            self.optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+
+    w = tf.Variable(2.0)
+    steps = [Step(tf.keras.optimizers.Adam(rate)) for rate in (0.1, 0.2)]
+    for step in steps:
+        before = float(w)
+        step(w, tf.constant(1.0))
+        assert before - float(w) == pytest.approx(float(step.optimizer.learning_rate), rel=1e-3)
+        step(w, tf.constant([1.0])[0])
+        assert int(step.count) == 2
+
+    class Leaks:
+        @tf.function
+        def make(self, x):
+            self.v = tf.Variable(1.0)
+            return x * self.v
+
+    leaks = Leaks()
+    leaks.make(tf.constant(1.0))
+    with pytest.raises(ValueError, match="first trace only"):
+        leaks.make(tf.constant([1.0]))
+
+
+def test_arguments_that_a_signature_does_not_allow():
+    f = tf.function(lambda x, y: x + y, input_signature=[tf.TensorSpec([None]), tf.TensorSpec([], tf.int32)])
+    g = tf.function(lambda x: 2 * x, input_signature=[tf.TensorSpec([2])])
+    np.testing.assert_array_equal(g([1, 2]), [2, 4])
+    np.testing.assert_array_equal(g((1.0, 2.0)), [2, 4])
+    for wrong in ([[1.0]], [1.0, 2.0, 3.0], tf.ones([3])):
+        with pytest.raises(TypeError, match="its input_signature says"):
+            g(wrong)
+        with pytest.raises(ValueError, match="its input_signature says"):
+            g(wrong)
+    with pytest.raises(TypeError):
+        f(tf.ones([2]), 1.5)
+    texts = tf.function(lambda x: tf.strings.length(x), input_signature=[tf.TensorSpec([None], tf.string)])
+    np.testing.assert_array_equal(texts(tf.constant(["a", "bcd"])), [1, 3])
+
+
+def test_a_tensor_without_elements_has_no_array():
+    leaked = []
+    f = tf.function(lambda x: leaked.append(x) or x)
+    f(tf.constant(1.0))
+    with pytest.raises(AttributeError, match="whose trace has ended"):
+        leaked[0].numpy()
+
+
+def test_what_a_function_was_traced_for():
+    f = tf.function(lambda a, b=2: a * b)
+    f(tf.constant(1))
+    f(tf.constant([1.0, 2.0]), b=3)
+    text = f.pretty_printed_concrete_signatures()
+    assert "shape=()" in text and "shape=(2,)" in text
+    texts = tf.function(lambda x: x + x).get_concrete_function(tf.constant("a"))
+    assert texts.inputs == [tf.TensorSpec([], tf.string)] and texts(tf.constant("b")).numpy() == b"bb"
+
+
+def test_source_as_it_is_traced():
+    def relu(x):
+        if x > 0.0:
+            return x
+        return 0.0 * x
+
+    code = tf.autograph.to_code(relu)
+    assert code.startswith("def relu(x):") and "ag__" in code
+    assert float(tf.autograph.to_graph(relu)(2.0)) == 2
+    with pytest.raises(ValueError, match="no source"):
+        tf.autograph.to_code(len)
+
+
+def test_a_list_of_integers_after_a_float():
+    assert tf.maximum(0.0, [1, -1]).dtype == tf.float32
+    np.testing.assert_array_equal(tf.function(lambda x: tf.maximum(0.0, x))([1, -1]), [1, 0])
+    with pytest.raises(TypeError):
+        tf.maximum([1, -1], 0.5)

@@ -297,3 +297,18 @@ def test_import_of_all_names():
     for name in ("non_max_suppression", "resize", "get_file", "to_categorical"):
         assert callable(names[name])
     assert not [name for name in names if name.startswith("_") and name != "__builtins__"]
+
+
+def test_results_with_names():
+    x = tf.constant([[3.0, 1.0], [2.0, 4.0]])
+    top = tf.math.top_k(x, 1)
+    np.testing.assert_array_equal(top.values, [[3], [4]])
+    np.testing.assert_array_equal(tf.nn.top_k(x, 1).indices, [[0], [1]])
+    np.testing.assert_array_equal(tf.unique([5, 5, 7]).y, [5, 7])
+    counted = tf.unique_with_counts([5, 5, 7])
+    np.testing.assert_array_equal(counted.count, [2, 1])
+    np.testing.assert_array_equal(counted.idx, counted[1])
+    np.testing.assert_allclose(tf.linalg.qr(x).q @ tf.linalg.qr(x).r, x, atol=1e-6)
+    assert float(tf.linalg.slogdet(x).log_abs_determinant) == pytest.approx(np.log(10), rel=1e-6)
+    assert tf.linalg.lu(x).p.shape == (2,)
+    assert type(tf.function(lambda x: tf.math.top_k(x, 2))(x)).__name__ == "top_k"

@@ -90,6 +90,27 @@ TEST(Dynamic, RecomputedFunctionsOutliveTheCall) {
   EXPECT_EQ(tape.gradient(y, x).item<float>(), 27);
 }
 
+TEST(Dynamic, ALoopOverRowsCarriesAndCollects) {
+  const auto f = [](std::span<const Tensor> v) { return TensorList{v[0] + v[1], v[0] * v[1], v[1]}; };
+  const Tensor rows = constant({1.0f, 2.0f, 3.0f});
+  for (const bool reverse : {false, true}) {
+    const auto run = [&](const Tensor& x) {
+      const TensorList all = dynamic::loop_over_rows(f, {constant(1.0f)}, {x}, {.reverse = reverse});
+      return concat({reshape(all[0], {1}), all[1], all[2]}, 0);
+    };
+    in_both(run, rows, reverse ? std::vector<float>{7, 6, 8, 3, 1, 2, 3} : std::vector<float>{7, 1, 4, 12, 1, 2, 3});
+  }
+  // Without rows nothing is collected, and what is carried stays.
+  const auto none = [&](const Tensor& x) {
+    const TensorList all = dynamic::loop_over_rows(f, {constant(1.0f)}, {x});
+    return concat({reshape(all[0], {1}), all[1]}, 0);
+  };
+  in_both(none, zeros({0}), {1});
+  EXPECT_THROW(dynamic::loop_over_rows([](auto) { return TensorList{}; }, {constant(1.0f)}, {rows}), ValueError);
+  EXPECT_THROW(dynamic::loop_over_rows([](auto v) { return TensorList{cast(v[0], int32)}; }, {constant(1.0f)}, {rows}),
+               DTypeError);
+}
+
 TEST(Dynamic, AConditionGivesOneTensor) {
   EXPECT_THROW(
       dynamic::while_loop([](auto) { return TensorList{}; }, [](auto v) { return TensorList{v[0]}; }, {constant(0.0)}),

@@ -1,7 +1,7 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 from .. import _modules
 from . import _applications, _backend, _callbacks, _config, _datasets, _functions, _layers, _models, _objects, _operations
-from . import _names, _preprocessing, _random, _saving, _tables, _utils
+from . import _export, _names, _preprocessing, _random, _saving, _tables, _utils
 from .._core import Variable  # noqa: F401
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
@@ -24,7 +24,7 @@ _SHORT_LAYERS = {f"{short}{n}": f"{name}{n}" for n in ("1D", "2D", "3D") for sho
 _SHORT_LAYERS |= {name.replace("Conv", "Convolution"): name for name in (
     "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "SeparableConv1D", "SeparableConv2D")}
 layers = _kind("layers", "layer", {**_layers.CLASSES, "Layer": Layer, "Input": Input, "InputLayer": _layers.InputLayer,
-                                   "Lambda": _layers.Lambda, "InputSpec": _names.InputSpec, "Wrapper": _names.Wrapper,
+                                   "Lambda": _layers.Lambda, "TFSMLayer": _export.make_reloaded_layer(Layer), "InputSpec": _names.InputSpec, "Wrapper": _names.Wrapper,
                                    **{short: _layers.CLASSES[name] for short, name in _SHORT_LAYERS.items()},
                                    **_functions.layer_functions(_layers.CLASSES)})
 models = _module("models", {"Model": Model, "Sequential": Sequential, "load_model": _models.load_model,
@@ -66,6 +66,7 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
 
 saving = _module("saving", {**_saving.NAMES, "load_model": _models.load_model, "save_model": _models.save_model},
                  "tf.keras.saving")
+export = _module("export", {"ExportArchive": _export.ExportArchive}, "tf.keras.export")
 applications, datasets, preprocessing = _applications.applications, _datasets.datasets, _preprocessing.preprocessing
 random = _module("random", _random.NAMES, "tf.keras.random")
 ops = _operations.make()

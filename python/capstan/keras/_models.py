@@ -290,6 +290,14 @@ class Model(Layer):
         _saving.check_functions(self)
         _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
 
+    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+        """Writes the call at inference: a folder that tf.saved_model.load() reads, with the endpoint `serve`, or "onnx".
+
+        What a model of one's own takes, `input_signature` says: specs of the arguments, in which lengths may be None.
+        """
+        from ._export import export_model
+        export_model(self, filepath, format, verbose, input_signature, kwargs)
+
     def save_weights(self, filepath, overwrite=True, max_shard_size=None):
         """Writes the weights, by the name of the file."""
         refuse("save_weights", max_shard_size=(max_shard_size, None))

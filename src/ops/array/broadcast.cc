@@ -10,6 +10,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
 #include "src/core/same_shape.h"
 #include "src/kernels/array/strided_copy.h"
 #include "src/kernels/reduce/reduce.h"
@@ -212,7 +213,22 @@ constinit const OpDef kSumLike = {
     .batch = batch_sum_like,
     .programs = &kSumForPrograms,
 };
+namespace {
+
+// In a trace the lengths that x has are those of x, whatever number the program gave: one trace is to serve batches of
+// any size.
+Tensor broadcast_in_trace(const Tensor& x, Shape shape) {
+  for (int i = 1; x.has_value() && i <= std::min(shape.rank(), x.rank()); ++i) {
+    if (shape[-i] == x.dim(-i)) shape.set(-i, -1);
+  }
+  const BroadcastAttributes attributes{pack_lengths("broadcast_to", shape, true)};
+  return apply(kBroadcastTo, x, &attributes);
+}
+
+}  // namespace
+
 Tensor broadcast_to(Operand x, const Shape& shape) {
+  if (context.tracer != nullptr) return broadcast_in_trace(to_tensor(x), shape);
   const BroadcastAttributes attributes{pack_lengths("broadcast_to", shape, true)};
   return apply(kBroadcastTo, x, &attributes);
 }

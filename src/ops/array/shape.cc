@@ -9,6 +9,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
 #include "src/kernels/array/strided_copy.h"
 #include "src/ops/array/shape.h"
 #include "src/ops/axes.h"
@@ -321,7 +322,27 @@ constexpr OpDef kReshapeLike = {
 
 }  // namespace
 
+namespace {
+
+// In a trace the first length that is not 1 is left open where it follows from the others: it is most often that of a
+// batch, and one trace is to serve batches of any size.
+Tensor reshape_in_trace(const Tensor& x, Shape shape) {
+  int first = 0;
+  while (first + 1 < shape.rank() && shape[first] == 1) ++first;
+  bool fits = x.has_value() && shape.rank() > 0 && shape[first] >= 0;
+  std::int64_t others = 1, all = 0;
+  for (int i = first + 1; fits && i < shape.rank(); ++i) {
+    fits = shape[i] > 0 && !__builtin_mul_overflow(others, shape[i], &others);
+  }
+  if (fits && !__builtin_mul_overflow(others, shape[first], &all) && all == x.size()) shape.set(first, -1);
+  const ReshapeAttributes attributes{pack_lengths("reshape", shape, true)};
+  return apply(kReshape, x, &attributes);
+}
+
+}  // namespace
+
 Tensor reshape(Operand x, const Shape& shape) {
+  if (context.tracer != nullptr) return reshape_in_trace(to_tensor(x), shape);
   const ReshapeAttributes attributes{pack_lengths("reshape", shape, true)};
   return apply(kReshape, x, &attributes);
 }

@@ -10,6 +10,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
 #include "src/core/named_errors.h"
 #include "src/ops/array/array.h"
 #include "src/ops/array/index_list.h"
@@ -203,7 +204,32 @@ constexpr OpDef kStridedSlice =
 
 }  // namespace
 
+namespace {
+
+// In a trace a slice of all of an axis has no bounds, whoever wrote them: they are lengths, most often that of a batch,
+// and one trace is to serve batches of any size.
+std::vector<Index> without_bounds(const Tensor& x, std::span<const Index> indices) {
+  std::vector<Index> items(indices.begin(), indices.end());
+  int axis = 0;
+  for (Index& item : items) {
+    if (!x.has_value() || item.kind == Index::Kind::kEllipsis) break;
+    if (item.kind == Index::Kind::kNewAxis) continue;
+    const bool is_whole = item.kind == Index::Kind::kSlice && axis < x.rank() && item.slice.step == 1 &&
+                          item.slice.begin == 0 && item.slice.end == x.dim(axis);
+    if (is_whole) item = Index(Slice{});
+    ++axis;
+  }
+  return items;
+}
+
+}  // namespace
+
 Tensor getitem(Operand x, std::span<const Index> indices) {
+  if (context.tracer != nullptr) {
+    const Tensor tensor = to_tensor(x);
+    const GetitemAttributes attributes{pack_index(without_bounds(tensor, indices))};
+    return apply(kGetitem, tensor, &attributes);
+  }
   const GetitemAttributes attributes{pack_index(indices)};
   return apply(kGetitem, x, &attributes);
 }

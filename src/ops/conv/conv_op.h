@@ -154,17 +154,27 @@ ConvShape forward_shape(const Call& call) {
                          return arguments({{"x", call.input(0)}, {"filters", call.input(1)}});
                        });
 }
+// The shape that a call says, where an open batch is that of the gradient.
+template <int R>
+Shape sizes_of(const Call& call) {
+  Shape sizes = call.attributes<BackpropAttributes<R>>().sizes.shape();
+  const Shape g = item_of<R>(call.input(1).shape());
+  if (sizes[0] == -1 && g.rank() > 0) sizes.set(0, g[0]);
+  return sizes;
+}
 template <int R>
 ConvShape backprop_input_shape(const Call& call) {
   const auto& attributes = call.attributes<BackpropAttributes<R>>();
-  return conv_shape<R>(call.op, attributes.sizes.shape(), item_of<R>(call.input(0).shape()), attributes, [&] {
+  return conv_shape<R>(call.op, sizes_of<R>(call), item_of<R>(call.input(0).shape()), attributes, [&] {
     return arguments({{"filters", call.input(0)}, {"out_backprop", call.input(1)}});
   });
 }
 template <int R>
 ConvShape backprop_filter_shape(const Call& call) {
   const auto& attributes = call.attributes<BackpropAttributes<R>>();
-  return conv_shape<R>(call.op, item_of<R>(call.input(0).shape()), attributes.sizes.shape(), attributes, [&] {
+  const Shape sizes = attributes.sizes.shape();
+  CAPSTAN_CHECK(sizes[0] >= 0, ShapeError, call.op.name, ": negative length ", sizes[0], " in ", sizes);
+  return conv_shape<R>(call.op, item_of<R>(call.input(0).shape()), sizes, attributes, [&] {
     return arguments({{"x", call.input(0)}, {"out_backprop", call.input(1)}});
   });
 }
@@ -183,7 +193,7 @@ void infer_backprop(const Call& call, ConvShape (*shape_of)(const Call&), std::s
   CAPSTAN_CHECK(item_of<R>(call.input(1).shape()) == due, ShapeError, call.op.name, ": out_backprop has shape ",
                 call.input(1).shape(), " where ", due, " is expected",
                 arguments({{first, call.input(0)}, {"out_backprop", call.input(1)}}));
-  add_output<R>(call, call.attributes<BackpropAttributes<R>>().sizes.shape(), outputs);
+  add_output<R>(call, sizes_of<R>(call), outputs);
 }
 template <int R>
 void infer_backprop_input(const Call& call, OutputSpecs& outputs) {
@@ -235,11 +245,18 @@ template <int R>
 Tensor same_conv(const Tensor& x, const Tensor& filters, const ConvAttributes<R>& attributes) {
   return apply(ConvOps<R>::forward(), x, filters, &attributes);
 }
+// In a trace the batch is left open where it is that of the gradient: one trace is to serve batches of any size.
+inline Shape with_open_batch(Shape sizes, const Tensor& g) {
+  const bool opens =
+      g.has_value() && is_symbolic(g.block()) && g.rank() > 0 && sizes.rank() > 0 && sizes[0] == g.dim(0);
+  if (opens) sizes.set(0, -1);
+  return sizes;
+}
 template <int R>
 Tensor same_backprop_input(const Shape& sizes, const Tensor& filters, const Tensor& g,
                            const ConvAttributes<R>& attributes) {
   const OpDef& op = ConvOps<R>::backprop_input();
-  const BackpropAttributes<R> with_sizes{attributes, {op.name, sizes}};
+  const BackpropAttributes<R> with_sizes{attributes, {op.name, with_open_batch(sizes, g)}};
   return apply(op, filters, g, &with_sizes);
 }
 template <int R>
@@ -326,7 +343,7 @@ bool batch_backprop_input(const BatchCall& call, std::vector<Tensor>& outputs) {
   if (!one_filter<R>(call, 0)) return batch_by_items(call, R + 2, outputs);
   BackpropAttributes<R> attributes = call.attributes<BackpropAttributes<R>>();
   Shape sizes = attributes.sizes.shape();
-  sizes.set(0, call.size * sizes[0]);
+  if (sizes[0] != -1) sizes.set(0, call.size * sizes[0]);
   attributes.sizes = {call.op.name, sizes};
   call_again(call, {call.input(0), merge_items(call.input(1))}, &attributes, outputs);
   outputs[0] = split_items(outputs[0], call.size);
