@@ -44,7 +44,7 @@ namespace capstan::saved_model {
 /// any length; it gives a structure of tensors, whose leaves are the outputs. Errors: ValueError for another number of
 /// inputs than the function takes and for one without a rank; what the function throws.
 ///
-///     auto serve = saved_model::entry("serve", [&](const Tensor& x) { return model(x); },
+///     auto serve = saved_model::entry("serve", [](const Tensor& x) { return softmax(x); },
 ///                                     {TensorSpec({-1, 784}, float32, "images")}, {"scores"});
 template <class F>
 Entry entry(std::string name, F&& f, const std::vector<TensorSpec>& inputs,

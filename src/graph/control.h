@@ -127,7 +127,7 @@ class Control : public std::enable_shared_from_this<Control> {
 };
 
 // For Control::form().
-AttributeValue list_of(const std::vector<std::size_t>& numbers);
+CAPSTAN_EXPORT AttributeValue list_of(const std::vector<std::size_t>& numbers);
 AttributeValue form_with(std::initializer_list<std::pair<const char*, AttributeValue>> items);
 
 // The attributes of a node of control flow.
@@ -137,7 +137,7 @@ struct ControlAttributes {
 extern const AttributeType kControlAttributes;
 
 // What a node does, or null if it is not one of control flow.
-const Control* control_of(const OpDef& op, const void* attributes);
+CAPSTAN_EXPORT const Control* control_of(const OpDef& op, const void* attributes);
 
 // The shape rule and the kernel of the ops of such nodes.
 void infer_control(const Call& call, OutputSpecs& outputs);

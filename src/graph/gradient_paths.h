@@ -11,7 +11,7 @@ namespace capstan {
 // What a variable holds after an assignment: the elements of the first input, the gradient of the second, which is what
 // the variable held at first. A write cuts the path of gradients, and all reads of a variable count as one source.
 extern const OpDef kReread;
-Tensor reread(const Tensor& value, const Tensor& begin);
+CAPSTAN_EXPORT Tensor reread(const Tensor& value, const Tensor& begin);
 
 // The elements and the gradient of `value`; the gradients of `others` are zeros instead of missing, because they would
 // have been read on a path that was not taken. The gradient of such a path may depend on all that it reads, so the

@@ -21,7 +21,7 @@ namespace capstan {
 std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_variables);
 
 // Whether two constants have the same dtype, shape and bits.
-bool equal_constants(const Tensor& a, const Tensor& b);
+CAPSTAN_EXPORT bool equal_constants(const Tensor& a, const Tensor& b);
 
 // Infers the outputs of nodes of a graph. Operands are stand-ins without elements, those of constants aside.
 class NodeInference {

@@ -14,11 +14,11 @@ namespace capstan {
 std::span<const OpDef* const> all_ops();
 
 // The op of this name, or null.
-const OpDef* find_op(std::string_view name);
+CAPSTAN_EXPORT const OpDef* find_op(std::string_view name);
 
 // An op's attribute struct, made from dynamic values. Throws ValueError for an unknown or missing
 // attribute and for a value that does not fit.
-class AttributeStorage {
+class CAPSTAN_EXPORT AttributeStorage {
  public:
   AttributeStorage(const OpDef& op, const AttributeMap& values);
   // What apply takes: null if the op has no attributes.

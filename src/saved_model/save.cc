@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "capstan/ops/host.h"
 #include "capstan/saved_model.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/context.h"
 #include "src/graph/shapes.h"
 #include "src/io/checkpoint_file.h"
 #include "src/saved_model/file.h"
@@ -127,7 +127,7 @@ AttributeValue form_of(const Variable& variable) {
 }  // namespace
 
 void save(const std::string& folder, const std::vector<Entry>& functions, const SaveOptions& options) {
-  CAPSTAN_CHECK(context.tracer == nullptr, TraceError,
+  CAPSTAN_CHECK(!inside_function(), TraceError,
                 "saved_model::save: it was called while a function is traced, when variables have no values",
                 help("call it outside of function()"));
   Tables tables;

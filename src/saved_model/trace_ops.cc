@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,14 @@ Tensor dropout_mask(std::span<const Tensor> inputs, const AttributeValue& form) 
 }
 
 Tensor count(std::span<const Tensor> inputs, const AttributeValue& form) {
-  Axes axes;
+  // All axes, unless they are listed.
+  std::optional<std::vector<int>> listed;
   DType dtype = DType::kFloat32;
   bool unbiases = false;
-  read(axes, form, "count_along", "axis");
+  read(listed, form, "count_along", "axis");
   read(dtype, form, "count_along", "dtype");
   read(unbiases, form, "count_along", "unbiases");
-  return count_along(inputs[0], axes, dtype, unbiases);
+  return count_along(inputs[0], listed ? Axes(*listed) : Axes(), dtype, unbiases);
 }
 
 // The rule in library ops, which check what they are given.

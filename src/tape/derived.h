@@ -19,18 +19,19 @@ inline Tensor stand_in(const Tensor& like) { return is_symbolic(like.block()) ? 
 bool can_be_derived(const OpDef& op);
 
 // Whether this is it: operand 0 is the cotangent, in which it is linear, and the result has its shape.
-bool is_derived(const OpDef& op);
+CAPSTAN_EXPORT bool is_derived(const OpDef& op);
 
 // What such a node is the derivative of.
 struct DerivedFrom {
   const OpDef* op;
   const void* attributes;
 };
-DerivedFrom derived_from(const void* attributes);
+CAPSTAN_EXPORT DerivedFrom derived_from(const void* attributes);
 
 // The same in library ops, whatever they are given: the operands are the cotangent and what the derivative reads.
 // Throws ValueError for an op that has none for this input, and for another number of operands.
-Tensor derive_by_rule(const OpDef& op, std::int64_t k, const void* attributes, std::vector<Tensor> operands);
+CAPSTAN_EXPORT Tensor derive_by_rule(const OpDef& op, std::int64_t k, const void* attributes,
+                                     std::vector<Tensor> operands);
 
 // The cotangent of input `k`, given that of the output and what a record has saved of inputs and output. `attributes`
 // are the op's.

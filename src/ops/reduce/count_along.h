@@ -9,7 +9,7 @@
 namespace capstan {
 
 // That op: the number n of elements of x along the axes, or, if `unbiases`, n / (n - 1).
-Tensor count_along(const Tensor& x, const Axes& axes, DType dtype, bool unbiases);
+CAPSTAN_EXPORT Tensor count_along(const Tensor& x, const Axes& axes, DType dtype, bool unbiases);
 
 // g divided by the number of elements of x along the axes.
 Tensor divide_by_count(const Tensor& g, const Tensor& x, const Axes& axes);
