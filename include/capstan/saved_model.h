@@ -42,7 +42,8 @@ namespace capstan::saved_model {
 
 /// Traces a function of up to four tensors, or of a list of them, for inputs of these dtypes and shapes, where -1 is
 /// any length; it gives a structure of tensors, whose leaves are the outputs. Errors: ValueError for another number of
-/// inputs than the function takes and for one without a rank; what the function throws.
+/// inputs than the function takes and for one without a rank, for what a file cannot hold (see save()); what the
+/// function throws.
 ///
 ///     auto serve = saved_model::entry("serve", [](const Tensor& x) { return softmax(x); },
 ///                                     {TensorSpec({-1, 784}, float32, "images")}, {"scores"});
@@ -71,9 +72,9 @@ struct SaveOptions {
 ///
 /// Draws of a loaded function come from the global generator. Not saved: numbers and effects of C++ (host_value(),
 /// call_at_every_run(), ops registered by programs), the gradients of control flow within a function, implicit
-/// functions. Errors, before anything is written: ValueError for these, all of them in one message, for what depends on
-/// a length that is open, for two functions, inputs or outputs of one name, for row-sparse results; TraceError in a
-/// traced function. IoError if the file cannot be written.
+/// functions: entry() refuses these, all of them in one message, and what depends on a length that is open. Errors,
+/// before anything is written: ValueError for two functions, inputs or outputs of one name and for row-sparse results;
+/// TraceError in a traced function. IoError if the file cannot be written.
 ///
 ///     Variable w(random::normal({784, 10}));
 ///     auto serve = saved_model::entry("serve", [&](const Tensor& x) { return matmul(x, w); },

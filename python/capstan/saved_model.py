@@ -6,6 +6,7 @@ it is not TensorFlow's format.
 import collections
 import json
 import os
+import warnings
 
 from . import _core, nest
 from ._concrete import ConcreteFunction
@@ -63,7 +64,7 @@ class _Writer:
     """The objects that are reached from one, as data, and the functions and variables among them."""
 
     def __init__(self):
-        self.nodes, self.entries, self.variables = [], [], []
+        self.nodes, self.entries, self.variables, self.left_out = [], [], [], []
         self._numbers, self._kept = {}, []
 
     def number_of(self, value, path):
@@ -77,7 +78,9 @@ class _Writer:
         self._kept.append(value)  # or another object could have its id
         self.nodes.append(None)
         self.nodes[number] = make(value, path)
-        return number
+        if self.nodes[number] is None:
+            self._numbers[id(value)] = None
+        return self._numbers[id(value)]
 
     def _maker_of(self, value):
         if isinstance(value, Variable):
@@ -114,6 +117,16 @@ class _Writer:
         return {"kind": "list", "items": [self.number_of(one, f"{path}{i}.") for i, one in enumerate(value)]}
 
     def _function(self, value, path):
+        """The node of a function; None of one that a file cannot hold, which is noted."""
+        count = len(self.entries)
+        try:
+            return self._savable_function(value, path)
+        except ValueError as error:
+            del self.entries[count:]
+            self.left_out.append(f"{path[:-1]}: {error}")
+            return None
+
+    def _savable_function(self, value, path):
         kinds = []
         inner = getattr(value, "__func__", value)
         for i, concrete in enumerate(concretes_of(value)):
@@ -202,7 +215,13 @@ def _default_signature(obj):
              getattr(getattr(value, "__func__", value), "input_signature", None)]
     if len(found) != 1:
         return None
-    results = [nest.flatten(concrete.structured_outputs) for concrete in concretes_of(found[0])]
+    try:
+        concretes = concretes_of(found[0])
+        results = [nest.flatten(concrete.structured_outputs) for concrete in concretes]
+        for concrete in concretes:
+            entry_of(concrete, DEFAULT_SERVING_SIGNATURE_DEF_KEY, names_of(concrete))
+    except ValueError:  # a file cannot hold it
+        return None
     return found[0] if all(leaf and all(isinstance(one, TensorSpec) for one in leaf) for leaf in results) else None
 
 
@@ -212,24 +231,27 @@ def save(obj, export_dir, signatures=None, options=None):
     A function with an input_signature is saved for that, others for the arguments of their calls so far. What load()
     gives has the attributes of the object, as far as they are variables, functions, modules, and lists and dicts of
     these. `signatures` are functions of tensors by name: one, or a dict of them; by default the call of a model, or the
-    one function of the object if that has an input_signature. Errors: ValueError for what a file cannot hold, such as
-    numbers and effects of Python within a trace, and for functions of texts. A file that is there is replaced.
+    one function of the object if that has an input_signature. A function that a file cannot hold (calls of Python and
+    the numbers of an optimizer within a trace, texts) is left out with a warning. Errors: ValueError if that is a
+    signature, or if no function is left. A file that is there is replaced.
     """
     if not (isinstance(obj, Module) or hasattr(obj, "_ensure_handle")):
         raise ValueError(f"Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, "
                          f"for export. Got {obj} with type {type(obj)}.")
     del options  # whose values are defaults
+    writer = _Writer()
+    writer.number_of(obj, "")
     if signatures is None:
         signatures = _default_signature(obj)
     if signatures is None:
         signatures = {}
     elif not isinstance(signatures, collections.abc.Mapping):
         signatures = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures}
-    writer = _Writer()
-    writer.number_of(obj, "")
-    names = []
-    for key in sorted(signatures):
-        names.append([key, writer.signature(key, signatures[key])])
+    if writer.left_out and not writer.entries and not signatures:
+        raise ValueError("saved_model.save: no function can be saved\n" + "\n".join(writer.left_out))
+    for function in writer.left_out:
+        warnings.warn(f"saved_model.save: a function is left out; {function}", stacklevel=2)
+    names = [[key, writer.signature(key, signatures[key])] for key in sorted(signatures)]
     text = json.dumps({"nodes": writer.nodes, "signatures": names})
     _core.save_functions(os.fspath(export_dir), writer.entries, writer.variables, text)
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "src/core/backend.h"
 #include "src/graph/control.h"
 #include "src/ops/registry.h"
 #include "src/saved_model/node_attributes.h"

@@ -30,6 +30,13 @@ void check_savable(const std::string& name, const std::vector<std::string>& refu
                                      "and the gradients of control flow")));
 }
 
+void check_savable(const std::string& name, const Graph& graph) {
+  Tables tables;
+  std::vector<std::string> refused;
+  form_of(graph, tables, refused);
+  check_savable(name, refused);
+}
+
 // Both graphs are written; what depends on a length differs.
 void check_alike(const std::string& name, const Graph& first, const Graph& second) {
   Tables tables[2];
@@ -157,13 +164,23 @@ void save(const std::string& folder, const std::vector<Entry>& functions, const 
 
 }  // namespace saved_model
 
-saved_model::Entry detail::traced_entry(std::string name, const detail::FunctionBody& body, int taken,
+namespace {
+
+saved_model::Entry entry_of(std::string name, const std::vector<TensorSpec>& inputs,
+                            std::vector<std::string> output_names, const TwoTraces& traces) {
+  if (traces.second == nullptr) saved_model::check_savable(name, traced_graph(*traces.first));
+  return {std::move(name), inputs, std::move(output_names), traces.first, traces.second};
+}
+
+}  // namespace
+
+saved_model::Entry detail::traced_entry(std::string name, const FunctionBody& body, int taken,
                                         const std::vector<TensorSpec>& inputs, std::vector<std::string> output_names) {
   CAPSTAN_CHECK(taken == -1 || inputs.size() == static_cast<std::size_t>(taken), ValueError, "saved_model: there are ",
                 inputs.size(), " inputs, and the function \"", name, "\" takes ", taken, " tensors");
   const auto check = [&](const Graph& first, const Graph& second) { saved_model::check_alike(name, first, second); };
   const TwoTraces traces = trace_open(name, inputs, body, check);
-  return {std::move(name), inputs, std::move(output_names), traces.first, traces.second};
+  return entry_of(std::move(name), inputs, std::move(output_names), traces);
 }
 
 saved_model::Entry detail::entry_of_traces(std::string name, const TraceForShapes& trace,
@@ -171,7 +188,7 @@ saved_model::Entry detail::entry_of_traces(std::string name, const TraceForShape
                                            std::vector<std::string> output_names) {
   const auto check = [&](const Graph& first, const Graph& second) { saved_model::check_alike(name, first, second); };
   const TwoTraces traces = trace_open(name, inputs, trace, check);
-  return {std::move(name), inputs, std::move(output_names), traces.first, traces.second};
+  return entry_of(std::move(name), inputs, std::move(output_names), traces);
 }
 
 }  // namespace capstan
