@@ -118,10 +118,11 @@ SavedGraph::Node SavedGraph::read_node(const AttributeValue& form, const Reading
     node.op.emplace(node.name);
     node.attributes.emplace(*node.op);
     const std::span<const AttributeField> fields = node.op->fields();
-    for (const auto& [key, value] : parts[3].items) {
+    for (const auto& item : parts[3].items) {
+      const std::string& key = item.first;
       const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == key; });
       if (field == fields.end()) reading.fail(node.name + " has no attribute \"" + key + "\"");
-      node.attributes->put(static_cast<int>(field - fields.begin()), value);
+      node.attributes->put(static_cast<int>(field - fields.begin()), item.second);
     }
     node.attributes->data();  // throws if one is missing
   } catch (const ValueError& error) {
