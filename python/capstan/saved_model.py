@@ -4,7 +4,6 @@ The folder has one file, saved_model.capstan, which is the library's own (C++ pr
 it is not TensorFlow's format.
 """
 import collections
-import json
 import os
 import warnings
 
@@ -252,6 +251,7 @@ def save(obj, export_dir, signatures=None, options=None):
     for function in writer.left_out:
         warnings.warn(f"saved_model.save: a function is left out; {function}", stacklevel=2)
     names = [[key, writer.signature(key, signatures[key])] for key in sorted(signatures)]
+    import json  # not for every program that imports the package
     text = json.dumps({"nodes": writer.nodes, "signatures": names})
     _core.save_functions(os.fspath(export_dir), writer.entries, writer.variables, text)
 
@@ -341,6 +341,7 @@ def load(export_dir, tags=None, options=None):
     if not os.path.exists(os.path.join(folder, _FILE)) and os.path.exists(os.path.join(folder, "saved_model.pb")):
         raise OSError(f"saved_model.load: {folder} has TensorFlow's saved_model.pb, which is not read\n"
                       "  help: load weights from its checkpoint (variables/variables), or export the model as ONNX or .keras")
+    import json
     functions, variables, text = _core.load_functions(folder)
     try:
         data = json.loads(text)
