@@ -187,21 +187,24 @@ class _Writer:
         return [len(self.entries) - 1]
 
 
-def _model_function(model):
-    """The call of a model at inference, for the inputs that it knows."""
-    from ._control import function
+def _input_specs(model):
+    """What a model takes, as one argument. Errors: ValueError if it does not know."""
     try:
         inputs = model.input
     except (AttributeError, ValueError) as error:
-        raise ValueError(f"saved_model.save: the inputs of {model.name!r} are not known\n  help: give signatures, such as "
-                         "tf.function(model.call, input_signature=[...])") from error
-
-    def spec_of(tensor, name):
-        return TensorSpec(tensor.shape, tensor.dtype, name)
+        raise ValueError(f"saved_model.save: the inputs of {model.name!r} are not known\n  help: give an input_signature, such as "
+                         "[tf.TensorSpec([None, 4])]") from error
     leaves = nest.flatten(inputs)
-    names = ["inputs"] if len(leaves) == 1 else [getattr(leaf, "name", None) or f"inputs_{i}" for i, leaf in enumerate(leaves)]
-    specs = nest.pack_sequence_as(inputs, [spec_of(leaf, name) for leaf, name in zip(leaves, names)])
-    return function(lambda inputs: model(inputs, training=False), autograph=False).get_concrete_function(specs)
+    specs = [TensorSpec(leaf.shape, leaf.dtype, "inputs" if len(leaves) == 1 else getattr(leaf, "name", None))
+             for leaf in leaves]
+    return nest.pack_sequence_as(inputs, specs)
+
+
+def _model_function(model):
+    """The call of a model at inference, for the inputs that it knows."""
+    from ._control import function
+    return function(lambda inputs: model(inputs, training=False),
+                    autograph=False).get_concrete_function(_input_specs(model))
 
 
 def _default_signature(obj):

@@ -6,6 +6,7 @@ from .._control import function
 from .._convert import TensorSpec, is_tensor, refuse
 from .._core import Function, Variable
 from .._module import Module
+from ..saved_model import _input_specs
 from ._names import InputSpec
 
 
@@ -19,19 +20,6 @@ def _spec(given):
     if is_tensor(given) or hasattr(given, "shape"):
         return TensorSpec(given.shape, given.dtype, getattr(given, "name", None))
     raise ValueError(f"export: {given!r} is neither a spec nor a tensor")
-
-
-def _input_specs(model):
-    """What a model takes, as one argument. Errors: ValueError if it does not know."""
-    try:
-        inputs = model.input
-    except (AttributeError, ValueError) as error:
-        raise ValueError(f"export: the inputs of {model.name!r} are not known\n  help: give an input_signature, such as "
-                         "[tf.TensorSpec([None, 4])]") from error
-    leaves = nest.flatten(inputs)
-    specs = [TensorSpec(leaf.shape, leaf.dtype, "inputs" if len(leaves) == 1 else getattr(leaf, "name", None))
-             for leaf in leaves]
-    return nest.pack_sequence_as(inputs, specs)
 
 
 class ExportArchive:
