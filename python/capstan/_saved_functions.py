@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 from . import _core, nest
-from ._concrete import ConcreteFunction, _of_spec
+from ._concrete import ConcreteFunction
 from ._convert import TensorSpec, convert_to_tensor, is_tensor
 from ._core import Variable
 from ._dtypes import as_dtype, string
@@ -57,18 +57,17 @@ def from_form(form, tensors):
 
 
 def parameters_of(function, bound):
-    """Names of positional parameters, the name of `*args` or None, of keyword-only ones, and the defaults that are data."""
+    """Names of positional parameters, of keyword-only ones, and the defaults that are data."""
     kinds = inspect.Parameter
     try:
         parameters = list(inspect.signature(function).parameters.values())[bound:]
     except (TypeError, ValueError):
-        return {"names": [], "rest": "args", "keywords": [], "defaults": {}}
+        return {"names": [], "keywords": [], "defaults": {}}
     names = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
-    rest = [p.name for p in parameters if p.kind is kinds.VAR_POSITIONAL]
     keywords = [p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY]
     defaults = {p.name: p.default for p in parameters
                 if p.default is not kinds.empty and isinstance(p.default, _LITERALS)}
-    return {"names": names, "rest": rest[0] if rest else None, "keywords": keywords, "defaults": defaults}
+    return {"names": names, "keywords": keywords, "defaults": defaults}
 
 
 def canonical(parameters, args, kwargs):
@@ -111,13 +110,7 @@ class Kind:
     def __init__(self, function, form, specs):
         self.function = function
         self._form = form
-        self.specs = specs
         self.arguments = from_form(form["arguments"], specs)
-
-    @property
-    def results(self):
-        outputs = [_of_spec(spec) for spec in self.function.outputs]
-        return from_form(self._form["results"], outputs)
 
     def tensors(self, args, kwargs):
         """The tensors of a call, or None if it is of another kind."""

@@ -215,16 +215,7 @@ def _default_signature(obj):
         return _model_function(obj)
     found = [value for value in (dict(vars(obj)) | _methods_of(obj)).values() if _is_function(value) and
              getattr(getattr(value, "__func__", value), "input_signature", None)]
-    if len(found) != 1:
-        return None
-    try:
-        concretes = concretes_of(found[0])
-        results = [nest.flatten(concrete.structured_outputs) for concrete in concretes]
-        for concrete in concretes:
-            entry_of(concrete, DEFAULT_SERVING_SIGNATURE_DEF_KEY, names_of(concrete))
-    except ValueError:  # a file cannot hold it
-        return None
-    return found[0] if all(leaf and all(isinstance(one, TensorSpec) for one in leaf) for leaf in results) else None
+    return found[0] if len(found) == 1 else None
 
 
 def save(obj, export_dir, signatures=None, options=None):
@@ -243,17 +234,23 @@ def save(obj, export_dir, signatures=None, options=None):
     del options  # whose values are defaults
     writer = _Writer()
     writer.number_of(obj, "")
+    if count := len(writer.entries):
+        for function in writer.left_out:
+            warnings.warn(f"saved_model.save: a function is left out; {function}", stacklevel=2)
+    may_lack = signatures is None and not hasattr(obj, "_ensure_handle")
     if signatures is None:
         signatures = _default_signature(obj)
-    if signatures is None:
-        signatures = {}
-    elif not isinstance(signatures, collections.abc.Mapping):
-        signatures = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures}
-    if writer.left_out and not writer.entries and not signatures:
+    if not isinstance(signatures, collections.abc.Mapping):
+        signatures = {} if signatures is None else {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures}
+    try:
+        names = [[key, writer.signature(key, signatures[key])] for key in sorted(signatures)]
+    except ValueError:
+        if not may_lack:
+            raise
+        names = []
+        del writer.entries[count:]
+    if writer.left_out and not writer.entries:
         raise ValueError("saved_model.save: no function can be saved\n" + "\n".join(writer.left_out))
-    for function in writer.left_out:
-        warnings.warn(f"saved_model.save: a function is left out; {function}", stacklevel=2)
-    names = [[key, writer.signature(key, signatures[key])] for key in sorted(signatures)]
     import json  # not for every program that imports the package
     text = json.dumps({"nodes": writer.nodes, "signatures": names})
     _core.save_functions(os.fspath(export_dir), writer.entries, writer.variables, text)

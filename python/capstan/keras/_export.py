@@ -60,7 +60,7 @@ class ExportArchive:
     def track_and_add_endpoint(self, name, resource, input_signature, **kwargs):
         """Both for a layer or a model, which is called as at inference."""
         self.track(resource)
-        return self.add_endpoint(name, _inference(resource), input_signature, **kwargs)
+        return self.add_endpoint(name, lambda *args: resource(*args, training=False), input_signature, **kwargs)
 
     def add_variable_collection(self, name, variables):
         """Adds a list of variables as an attribute."""
@@ -85,10 +85,6 @@ class ExportArchive:
         if verbose:
             endpoints = "\n".join(f"* Endpoint '{name}'" for name in self._names)
             print(f"Saved artifact at '{filepath}'. The following endpoints are available:\n\n{endpoints}")
-
-
-def _inference(resource):
-    return lambda *args: resource(*args, training=False)
 
 
 def export_model(model, filepath, format, verbose, input_signature, options):

@@ -119,10 +119,8 @@ Tensor conv2d(Operand x, Operand filters, std::array<std::int64_t, 2> strides, P
 Tensor conv2d_backprop_input(const Shape& input_sizes, Operand filters, Operand out_backprop,
                              std::array<std::int64_t, 2> strides, Padding padding,
                              std::array<std::int64_t, 2> dilations) {
-  const Tensor g = to_tensor(out_backprop);
-  const BackpropAttributes<2> attributes{attributes_of(strides, padding, dilations),
-                                         {kConv2DBackpropInput.name, with_open_batch(input_sizes, g)}};
-  return apply(kConv2DBackpropInput, filters, g, &attributes);
+  return same_backprop_input<2>(input_sizes, to_tensor(filters), to_tensor(out_backprop),
+                                attributes_of(strides, padding, dilations));
 }
 
 Tensor conv2d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_backprop,

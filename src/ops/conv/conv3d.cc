@@ -94,10 +94,8 @@ Tensor conv3d(Operand x, Operand filters, std::array<std::int64_t, 3> strides, P
 Tensor conv3d_backprop_input(const Shape& input_sizes, Operand filters, Operand out_backprop,
                              std::array<std::int64_t, 3> strides, Padding padding,
                              std::array<std::int64_t, 3> dilations) {
-  const Tensor g = to_tensor(out_backprop);
-  const BackpropAttributes<3> attributes{attributes_of(strides, padding, dilations),
-                                         {kConv3DBackpropInput.name, with_open_batch(input_sizes, g)}};
-  return apply(kConv3DBackpropInput, filters, g, &attributes);
+  return same_backprop_input<3>(input_sizes, to_tensor(filters), to_tensor(out_backprop),
+                                attributes_of(strides, padding, dilations));
 }
 
 Tensor conv3d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_backprop,
