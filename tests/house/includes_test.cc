@@ -51,6 +51,15 @@ const std::vector<std::pair<std::string, std::string>> kNames = {
     {"unordered_set", "unordered_set"},
 };
 
+// Macros, with the headers that define them; those of <cstdint> come with the types.
+const std::vector<std::pair<std::string, std::string>> kPlainNames = {
+    {"cmath", "NAN|INFINITY|HUGE_VAL|M_PI|M_E|M_SQRT2|M_LN2"},
+    {"climits", "INT_MAX|INT_MIN|LONG_MAX|LLONG_MAX|CHAR_BIT"},
+    {"cfloat", "FLT_MAX|FLT_MIN|FLT_EPSILON|DBL_MAX|DBL_MIN|DBL_EPSILON"},
+    {"cerrno", "errno|EINTR|ENOENT|EEXIST|ENOSPC"},
+    {"cassert", "assert"},
+};
+
 // The standard headers that `file` includes, and the header with its own name.
 std::set<std::string> included_by(const SourceFile& file) {
   std::set<std::string> found;
@@ -62,27 +71,37 @@ std::set<std::string> included_by(const SourceFile& file) {
   return found;
 }
 
+// The names that `pattern`'s group finds in `code`.
+std::set<std::string> names_in(const std::string& code, const std::regex& pattern) {
+  std::set<std::string> names;
+  for (std::sregex_iterator i(code.begin(), code.end(), pattern), end; i != end; ++i) names.insert((*i)[1]);
+  return names;
+}
+
 TEST(Sources, IncludeTheStandardHeadersThatTheyCall) {
-  static const std::regex used(R"(\bstd::(\w+))");
+  static const std::regex in_std(R"(\bstd::(\w+))"), plain(R"(\b([A-Z][A-Z0-9_]+|errno|assert)\b)");
   std::string missing;
   int count = 0;
   for (const char* folder : {"include", "src", "tests", "examples", "benchmarks"}) {
     for (const SourceFile& file : source_files(folder)) {
       const std::string code = without_comments_and_texts(file.text);
-      std::set<std::string> names;
-      for (std::sregex_iterator i(code.begin(), code.end(), used), end; i != end; ++i) names.insert((*i)[1]);
       const std::set<std::string> included = included_by(file);
-      for (const auto& [header, offered] : kNames) {
-        for (std::size_t from = 0; from < offered.size();) {
-          const std::size_t to = std::min(offered.find('|', from), offered.size());
-          const std::string name = offered.substr(from, to - from);
-          from = to + 1;
-          if (!names.contains(name)) continue;
-          ++count;
-          if (!included.contains(header))
-            missing.append("\n").append(file.path).append(" has std::").append(name).append(": <").append(header + ">");
+      const auto check = [&](const auto& headers, const std::set<std::string>& names, const char* before) {
+        for (const auto& [header, offered] : headers) {
+          for (std::size_t from = 0; from < offered.size();) {
+            const std::size_t to = std::min(offered.find('|', from), offered.size());
+            const std::string name = offered.substr(from, to - from);
+            from = to + 1;
+            if (!names.contains(name)) continue;
+            ++count;
+            if (!included.contains(header))
+              missing.append("\n").append(file.path).append(" has ").append(before).append(name).append(": <").append(
+                  header + ">");
+          }
         }
-      }
+      };
+      check(kNames, names_in(code, in_std), "std::");
+      check(kPlainNames, names_in(code, plain), "");
     }
   }
   EXPECT_EQ(missing, "") << "these are not included";

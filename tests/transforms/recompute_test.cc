@@ -1,4 +1,5 @@
 // Functions that are run again for their gradients: what they keep, what the second run sees, every order and nesting.
+#include <cmath>
 #include <cstdio>
 
 #include "capstan/recompute.h"
