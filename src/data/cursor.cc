@@ -40,7 +40,7 @@ Tensor view_of(const Tensor& tensor, const RowRun& run) {
 
 // How many bytes are asked for ahead of the copy: enough for the memory to be busy, not so many that a cache near the
 // core would lose them before they are read.
-constexpr std::size_t kAhead = 4096;
+constexpr std::size_t kAhead = 2048;
 
 // Asks for memory that is read next. Rows lie anywhere, so the hardware does not know which one follows. A short one is
 // near enough for a core to begin by itself, and of a long one it sees the rest coming. Inlined in any case: g++ 12
@@ -48,7 +48,7 @@ constexpr std::size_t kAhead = 4096;
 [[gnu::always_inline]] inline void ask_for(const std::byte* from, std::size_t size) {
   constexpr std::size_t kLine = 64, kLeast = 512, kMost = 4096;
   if (size < kLeast) return;
-  for (std::size_t at = 0; at < std::min(size, kMost); at += kLine) __builtin_prefetch(from + at, 0, 2);
+  for (std::size_t at = 0; at < std::min(size, kMost); at += kLine) __builtin_prefetch(from + at);
 }
 
 // Rows from memory to memory, on several threads if they are many: what one core can read at a time is far less than
@@ -113,23 +113,22 @@ Tensor gathered(const Tensor& tensor, const std::vector<RowRun>& runs, std::int6
 
 // A batch of up to `count` rows; returns how many there were.
 std::int64_t batch_of_rows(DatasetCursor& cursor, const std::vector<Tensor>& tensors, std::int64_t count, Part* batch) {
-  RowRun run;
+  std::int64_t first = 0, length = 0, found = 0;
   std::vector<RowRun> runs;
-  std::int64_t found = 0;
-  while (found < count && (run.count = cursor.next_rows(count - found, &run.first)) > 0) {
-    found += run.count;
-    const bool follows = !runs.empty() && runs.back().first + runs.back().count == run.first;
-    if (follows) {
-      runs.back().count += run.count;
-    } else if (!runs.empty() || run.count < count) {
-      runs.push_back(run);
+  while (found < count && (length = cursor.next_rows(count - found, &first)) > 0) {
+    found += length;
+    if (!runs.empty() && runs.back().first + runs.back().count == first) {
+      runs.back().count += length;
+      continue;
     }
+    // Written where it lies: a copy of a struct whose members have just been written waits for them.
+    RowRun& run = runs.emplace_back();
+    run.first = first;
+    run.count = length;
   }
   if (found == 0) return 0;
-  // One that fills the batch by itself is not noted.
-  if (runs.size() == 1) run = runs[0];
   for (const Tensor& tensor : tensors) {
-    *batch++ = {runs.size() < 2 ? view_of(tensor, run) : gathered(tensor, runs, found), nullptr};
+    *batch++ = {runs.size() == 1 ? view_of(tensor, runs[0]) : gathered(tensor, runs, found), nullptr};
   }
   return found;
 }

@@ -2,9 +2,12 @@
 //
 // A buffer is kept full; each output is drawn from it, and the oldest element takes the place of the one that leaves.
 // Of rows of tensors in memory the buffer has the numbers only.
-#include <iterator>
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "src/data/stage.h"
 #include "src/data/stream.h"
@@ -39,7 +42,7 @@ class ShuffleCursor : public StageCursor {
       if (!ended_) std::move(item.begin(), item.end(), std::back_inserter(buffer_));
     }
     if (buffer_.empty()) return false;
-    const std::size_t drawn = words_.next() % (buffer_.size() / width);
+    const std::size_t drawn = words_.next_below(buffer_.size() / width);
     for (std::size_t i = 0; i < width; ++i) {
       std::swap(buffer_[drawn * width + i], buffer_[i]);
       element[i] = std::move(buffer_[i]);
@@ -49,34 +52,25 @@ class ShuffleCursor : public StageCursor {
   }
 
   std::int64_t next_rows(std::int64_t, std::int64_t* first) override {
-    while (!ended_ && numbers_.size() < buffer_size_) {
-      const std::size_t room = std::min<std::size_t>(buffer_size_ - numbers_.size(), INT64_MAX);
-      std::int64_t row = 0;
-      const std::int64_t count = input->next_rows(static_cast<std::int64_t>(room), &row);
-      ended_ = count == 0;
-      for (std::int64_t i = 0; i < count; ++i) numbers_.push_back(row + i);
-    }
-    if (numbers_.empty()) return 0;
-    std::int64_t& drawn = numbers_[words_.next() % numbers_.size()];
-    std::swap(drawn, numbers_.front());
-    *first = numbers_.front();
-    numbers_.pop_front();
+    while (!ended_ && numbers_.size() - oldest_ < buffer_size_) fill_numbers();
+    if (numbers_.size() == oldest_) return 0;
+    std::int64_t& drawn = numbers_[oldest_ + words_.next_below(numbers_.size() - oldest_)];
+    *first = std::exchange(drawn, numbers_[oldest_++]);
     return 1;
   }
 
   void save(PositionWriter& position) override {
     streams_->save(words_, position);
     position.number("ended", ended_ ? 1 : 0);
-    position.numbers("rows", {numbers_.begin(), numbers_.end()});
+    position.numbers("rows", {numbers_.begin() + static_cast<std::ptrdiff_t>(oldest_), numbers_.end()});
     if (table_ == nullptr) position.parts("buffer", types, {buffer_.begin(), buffer_.end()});
     position.stage(*input);
   }
   void restore(PositionReader& position) override {
     words_ = streams_->restore(position);
     ended_ = position.flag("ended");
-    const std::vector<std::int64_t> numbers =
-        position.numbers("rows", 0, table_ == nullptr ? -1 : (*table_)[0].dim(0) - 1);
-    numbers_.assign(numbers.begin(), numbers.end());
+    numbers_ = position.numbers("rows", 0, table_ == nullptr ? -1 : (*table_)[0].dim(0) - 1);
+    oldest_ = 0;
     if (table_ == nullptr) {
       std::vector<Part> parts = position.parts("buffer", types);
       buffer_.assign(std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
@@ -85,13 +79,29 @@ class ShuffleCursor : public StageCursor {
   }
 
  private:
+  // Takes numbers from the input, behind those that are there. Numbers that were given out leave their places when they
+  // are half of them, so that each is moved once on the average.
+  void fill_numbers() {
+    if (oldest_ > numbers_.size() / 2) {
+      numbers_.erase(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(oldest_));
+      oldest_ = 0;
+    }
+    const std::size_t room = std::min<std::size_t>(buffer_size_ - (numbers_.size() - oldest_), INT64_MAX);
+    std::int64_t row = 0;
+    const std::int64_t count = input->next_rows(static_cast<std::int64_t>(room), &row);
+    ended_ = count == 0;
+    numbers_.resize(numbers_.size() + static_cast<std::size_t>(count));
+    std::iota(numbers_.end() - count, numbers_.end(), row);
+  }
+
   std::size_t buffer_size_;
   PassStreamsPtr streams_;
   WordStream words_;
   const RowTable* table_;
   bool ended_ = false;
-  std::deque<std::int64_t> numbers_;  // of rows, oldest first
-  std::deque<Part> buffer_;           // parts of elements, oldest first
+  std::vector<std::int64_t> numbers_;  // of rows, oldest first
+  std::size_t oldest_ = 0;             // the first of them that was not given out
+  std::deque<Part> buffer_;            // parts of elements, oldest first
 };
 
 class ShuffleNode : public StageNode {
