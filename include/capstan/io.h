@@ -101,8 +101,8 @@ CAPSTAN_EXPORT void save_npz(const std::string& path, const std::map<std::string
 ///     Tensor kernel = io::load_checkpoint("checkpoints/model").at("model/dense/kernel");
 CAPSTAN_EXPORT NamedArrays load_checkpoint(const std::string& path);
 
-/// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or
-/// float64. Errors: IoError.
+/// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or float64; int8 and int16
+/// become int32. Errors: IoError.
 ///
 ///     Tensor images = io::load_idx("train-images-idx3-ubyte.gz");
 CAPSTAN_EXPORT Tensor load_idx(const std::string& path);

@@ -6,8 +6,11 @@
 
 #include "capstan/error.h"
 #include "capstan/hdf5_files.h"
+#include "capstan/image_files.h"
 #include "capstan/io.h"
+#include "capstan/onnx.h"
 #include "capstan/records.h"
+#include "capstan/saved_model.h"
 #include "capstan/tensorflow_files.h"
 #include "capstan/torch_files.h"
 
@@ -17,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Tensors = std::map<std::string, Tensor>;
+using std::literals::operator""sv;
 
 constexpr std::string_view kValueKey = "/.ATTRIBUTES/VARIABLE_VALUE";
 
@@ -83,6 +87,14 @@ Content read_torch(const std::string& path) {
 
 // --- Records ---
 
+bool is_gzip(std::string_view begin) { return begin.starts_with("\x1f\x8b"); }
+
+// The head of a zlib stream is a multiple of 31 for this; that of a file of records is a length below 4 GiB.
+bool is_zlib(std::string_view begin) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(begin[i]); };
+  return begin.size() > 8 && at(0) == 0x78 && (at(0) * 256 + at(1)) % 31 == 0 && begin.substr(4, 4) != "\0\0\0\0"sv;
+}
+
 std::size_t size_of(const io::Feature& feature) {
   if (feature.kind() == "bytes") return feature.bytes().size();
   return feature.kind() == "floats" ? feature.floats().size() : feature.integers().size();
@@ -101,7 +113,12 @@ void note_features(const std::string& record, Content& content) {
 }
 
 Content read_records(const std::string& path) {
-  io::RecordReader reader(path);
+  char begin[64];
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin, sizeof begin);
+  const std::string_view head(begin, static_cast<std::size_t>(file.gcount()));
+  const std::string compression = is_gzip(head) ? "GZIP" : is_zlib(head) ? "ZLIB" : "";
+  io::RecordReader reader(path, {.compression = compression});
   Content content;
   std::int64_t count = 0;
   std::uint64_t bytes = 0;
@@ -111,6 +128,46 @@ Content read_records(const std::string& path) {
   }
   content.notes.emplace_back("records", std::to_string(count));
   content.notes.emplace_back("bytes in records", std::to_string(bytes));
+  return content;
+}
+
+// --- Models and functions ---
+
+std::string text_of(const std::vector<TensorSpec>& specs) {
+  std::string text;
+  for (const TensorSpec& spec : specs) text += (text.empty() ? "" : ", ") + spec.to_string();
+  return text;
+}
+
+// Names of variables may occur twice; names of tensors may not.
+void add_variables(const std::vector<Variable>& variables, Content& content) {
+  for (const Variable& variable : variables) {
+    std::string name = variable.name();
+    for (int i = 1; content.tensors.contains(name); ++i) name = variable.name() + "_" + std::to_string(i);
+    content.tensors.emplace(name, variable.value());
+  }
+}
+
+Content read_onnx(const std::string& path) {
+  const OnnxModel model = load_onnx(path);
+  Content content;
+  add_variables(model.variables(), content);
+  std::string outputs;
+  for (const std::string& name : model.output_names()) outputs += (outputs.empty() ? "" : ", ") + name;
+  content.notes = {{"inputs", text_of(model.inputs())}, {"outputs", outputs}, {"opset", std::to_string(model.opset())}};
+  return content;
+}
+
+constexpr std::string_view kSavedModel = "saved_model.capstan";
+
+Content read_saved_model(const std::string& path) {
+  const fs::path folder = fs::is_directory(path) ? fs::path(path) : fs::path(path).parent_path();
+  const saved_model::Loaded loaded = saved_model::load(folder.empty() ? "." : folder.string());
+  Content content;
+  add_variables(loaded.variables, content);
+  for (const saved_model::LoadedFunction& f : loaded.functions) {
+    content.notes.emplace_back("function " + f.name(), text_of(f.inputs()) + " -> " + text_of(f.outputs()));
+  }
   return content;
 }
 
@@ -161,16 +218,39 @@ const Format kFormats[] = {
     {"torch",
      "a state dictionary of PyTorch",
      {".pt", ".pth"},
-     [](const std::string& path, std::string_view begin) {
-       return is_zip(begin) && (ends_with(path, ".pt") || ends_with(path, ".pth"));
-     },
+     [](const std::string& path, std::string_view) { return ends_with(path, ".pt") || ends_with(path, ".pth"); },
      read_torch,
+     nullptr},
+    {"onnx",
+     "a model of ONNX, its weights as the library has them",
+     {".onnx"},
+     [](const std::string& path, std::string_view) { return ends_with(path, ".onnx"); },
+     read_onnx,
+     nullptr},
+    // Before the files that this one is one of.
+    {"saved_model",
+     "traced functions of Capstan: a folder, or the file in it",
+     {kSavedModel},
+     [](const std::string& path, std::string_view) {
+       return ends_with(path, kSavedModel) || fs::is_regular_file(fs::path(path) / kSavedModel);
+     },
+     read_saved_model,
      nullptr},
     {"checkpoint",
      "a checkpoint of Capstan",
      {},
      [](const std::string&, std::string_view begin) { return begin.starts_with("CAPSTANC"); },
      [](const std::string& path) { return content_of(io::load_checkpoint(path)); },
+     nullptr},
+    {"image",
+     "a picture, as PNG or JPEG",
+     {".png", ".jpg", ".jpeg"},
+     [](const std::string&, std::string_view begin) {
+       return begin.starts_with("\x89PNG") || begin.starts_with("\xff\xd8\xff");
+     },
+     [](const std::string& path) {
+       return Content{{{"image", io::load_image(path)}}};
+     },
      nullptr},
     {"tfrecord",
      "records, perhaps with Examples, or logs of TensorBoard",

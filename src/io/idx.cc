@@ -2,25 +2,38 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace capstan::io {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are swapped from big-endian");
 
-ElementType element_type(const ByteSource& source, uint8_t code) {
+// What a code stands for: the type that the array has, and the size of an element in the file.
+struct IdxType {
+  ElementType type;
+  size_t size;
+};
+
+IdxType type_of(const ByteSource& source, uint8_t code) {
   switch (code) {
     case 0x08:
-      return ElementType::kUint8;
+      return {ElementType::kUint8, 1};
+    // Tensors have no narrow integers with a sign: these become int32, as those of .npy files do.
+    case 0x09:
+      return {ElementType::kInt32, 1};
+    case 0x0b:
+      return {ElementType::kInt32, 2};
     case 0x0c:
-      return ElementType::kInt32;
+      return {ElementType::kInt32, 4};
     case 0x0d:
-      return ElementType::kFloat32;
+      return {ElementType::kFloat32, 4};
     case 0x0e:
-      return ElementType::kFloat64;
+      return {ElementType::kFloat64, 8};
     default:
       source.fail("element code " + std::to_string(code) +
-                  " is not supported, expected 8 (uint8), 12 (int32), 13 (float32) or 14 (float64)");
+                  " is not supported, expected 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32) or 14 "
+                  "(float64)");
   }
 }
 
@@ -37,6 +50,18 @@ void swap_bytes(std::vector<std::byte>& data, size_t size) {
   }
 }
 
+template <class Stored>
+std::vector<std::byte> widened(const std::vector<std::byte>& data) {
+  std::vector<std::byte> wide(data.size() / sizeof(Stored) * sizeof(int32_t));
+  for (size_t i = 0; i < data.size() / sizeof(Stored); ++i) {
+    Stored stored;
+    std::memcpy(&stored, &data[i * sizeof(Stored)], sizeof(Stored));
+    const int32_t value = stored;
+    std::memcpy(&wide[i * sizeof value], &value, sizeof value);
+  }
+  return wide;
+}
+
 }  // namespace
 
 RawArray read_idx(const std::string& path) { return read_idx(*open_file("load_idx", path)); }
@@ -50,7 +75,8 @@ RawArray read_idx(ByteSource& source) {
                 "give the path of an IDX file such as train-images-idx3-ubyte, plain or gzipped");
   }
   RawArray array;
-  array.type = element_type(source, std::to_integer<uint8_t>(magic[2]));
+  const IdxType type = type_of(source, std::to_integer<uint8_t>(magic[2]));
+  array.type = type.type;
   const auto rank = std::to_integer<size_t>(magic[3]);
   if (rank == 0 || rank > kMaxRank) {
     source.fail("rank " + std::to_string(rank) + " is not supported, expected 1 to " + std::to_string(kMaxRank));
@@ -59,15 +85,16 @@ RawArray read_idx(ByteSource& source) {
   const std::vector<std::byte> sizes = read_exactly(source, 4 * rank, "list of sizes");
   for (size_t axis = 0; axis < rank; ++axis) array.shape.push_back(big_endian_size(&sizes[4 * axis]));
   const auto count = checked_count(array.shape);
-  const size_t size = element_size(array.type);
-  if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / size) {
+  if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / type.size) {
     source.fail("the header announces " + array.description() + ", but the file cannot hold more than " +
                     std::to_string(source.most_bytes()) + " bytes",
                 kFetchAgain);
   }
-  array.data = read_exactly(source, static_cast<uint64_t>(*count) * size, "data");
+  array.data = read_exactly(source, static_cast<uint64_t>(*count) * type.size, "data");
   expect_end(source);
-  swap_bytes(array.data, size);
+  swap_bytes(array.data, type.size);
+  if (type.size == element_size(array.type)) return array;
+  array.data = type.size == 1 ? widened<int8_t>(array.data) : widened<int16_t>(array.data);
   return array;
 }
 

@@ -14,8 +14,8 @@ namespace capstan::io {
 
 /// Reads an IDX file, plain or gzipped (told apart by content, not by name).
 ///
-/// Elements come out in this machine's byte order. Unsigned bytes, int32, float32 and float64 are
-/// supported. Throws IoError if the file is missing, is not IDX, has an unsupported element code or
+/// Elements come out in this machine's byte order. All types of the format are supported; int8 and
+/// int16 become int32. Throws IoError if the file is missing, is not IDX, has an unsupported element code or
 /// a rank above kMaxRank, or holds fewer or more bytes than its header announces. Memory is bounded
 /// by what the file can hold, whatever the header says.
 RawArray read_idx(const std::string& path);

@@ -56,20 +56,47 @@ TEST_F(CommandLine, InspectShowsWhatIsThere) {
 
 TEST_F(CommandLine, InspectKnowsEveryFormat) {
   const std::string samples = testing::sample_path("");
-  for (const std::string file :
-       {"archives/sequential_cnn.keras", "torch/checkpoint.pt", "checkpoints/nested/ckpt-1",
-        "checkpoints/nested/ckpt-1.index", "checkpoints/variables/values", "models/mixed_layers.weights.h5",
-        "tfrecord/plain.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
+  for (const std::string file : {"archives/sequential_cnn.keras", "torch/checkpoint.pt", "checkpoints/nested/ckpt-1",
+                                 "checkpoints/nested/ckpt-1.index", "checkpoints/variables/values",
+                                 "models/mixed_layers.weights.h5", "tfrecord/plain.tfrecord", "tfrecord/gzip.tfrecord",
+                                 "tfrecord/zlib.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
     const Result result = run("inspect --statistics " + samples + file);
     EXPECT_EQ(result.status, 0) << file << ": " << result.text;
   }
   EXPECT_TRUE(has(run("inspect " + samples + "tfrecord/plain.tfrecord").text, "feature id: 1 integers"));
   EXPECT_TRUE(has(run("inspect " + samples + "torch/checkpoint.pt").text, "epoch: 3"));
+  EXPECT_TRUE(has(run("inspect " + samples + "tfrecord/zlib.tfrecord").text, "feature id: 1 integers"));
+  EXPECT_TRUE(has(run("inspect " + samples + "torch/legacy.pt").text, "zip"));
   std::int64_t step = 7;
   Checkpoint({{"step", step}}).write(path("state"));
   EXPECT_TRUE(has(run("inspect " + path("state")).text, "checkpoint of Capstan"));
   io::save_npy(path("x.npy"), zeros({2, 3}));
   EXPECT_TRUE(has(run("inspect " + path("x.npy") + " " + path("state")).text, "[2, 3]"));
+}
+
+TEST_F(CommandLine, InspectShowsModelsFunctionsAndImages) {
+  const Variable w(constant({{1.0f}, {2.0f}}), {.name = "w"});
+  const auto f = [&](const Tensor& x) { return matmul(x, w); };
+  save_onnx(path("f.onnx"), f, {.inputs = {TensorSpec({-1, 2}, float32, "x")}, .output_names = {"y"}});
+  const Result onnx = run("inspect --statistics " + path("f.onnx"));
+  EXPECT_EQ(onnx.status, 0) << onnx.text;
+  EXPECT_TRUE(std::regex_search(onnx.text, std::regex("w +float32 +\\[2, 1\\] +8 +1 +2 +1.5 +0\n"))) << onnx.text;
+  EXPECT_TRUE(has(onnx.text, "inputs: float32[?, 2] x\noutputs: y\n")) << onnx.text;
+  EXPECT_EQ(run("convert " + path("f.onnx") + " " + path("w.npz")).status, 0);
+  EXPECT_EQ(run("diff " + path("f.onnx") + " " + path("w.npz")).text, "");
+  const Variable same(constant(3.0f), {.name = "w"});
+  saved_model::save(path("saved"), {saved_model::entry("f", f, {TensorSpec({-1, 2}, float32, "x")}, {"y"})},
+                    {.variables = {same}});
+  for (const std::string file : {"saved", "saved/saved_model.capstan"}) {
+    const Result saved = run("inspect " + path(file));
+    EXPECT_EQ(saved.status, 0) << saved.text;
+    EXPECT_TRUE(has(saved.text, "function f: float32[?, 2] x -> float32[?, 1] y\n2 tensors")) << saved.text;
+  }
+  io::save_png(path("i.png"), zeros({2, 3, 3}, uint8));
+  io::save_jpeg(path("i.jpg"), zeros({2, 3, 3}, uint8));
+  const Result images = run("inspect " + path("i.png") + " " + path("i.jpg"));
+  EXPECT_TRUE(std::regex_search(images.text, std::regex("image +uint8 +\\[2, 3, 3\\] +18\n"))) << images.text;
+  EXPECT_EQ(run("inspect " + path("")).status, 2);
 }
 
 TEST_F(CommandLine, ConvertKeepsEveryElement) {

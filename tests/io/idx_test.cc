@@ -83,6 +83,20 @@ TEST(ReadIdx, RefusesAnotherMagicNumber) {
                   {"begins with two zero bytes, this one with 137 and 80", "\n  file: " + path, "\n  help: "});
 }
 
+TEST(ReadIdx, WidensNarrowIntegers) {
+  TemporaryDirectory directory;
+  const RawArray bytes = read_idx(directory.write("a", idx_bytes(0x09, {2}, "\x7f\x80")));
+  EXPECT_EQ(bytes.description(), "int32[2]");
+  EXPECT_EQ(bytes.values<int32_t>()[0], 127);
+  EXPECT_EQ(bytes.values<int32_t>()[1], -128);
+  const RawArray shorts = read_idx(directory.write("b", idx_bytes(0x0b, {1, 2}, "\x01\x64\xff\xf1")));
+  EXPECT_EQ(shorts.description(), "int32[1, 2]");
+  EXPECT_EQ(shorts.values<int32_t>()[0], 356);
+  EXPECT_EQ(shorts.values<int32_t>()[1], -15);
+  const std::string path = directory.write("c", idx_bytes(0x0b, {3}, "abcd"));
+  expect_io_error([&] { read_idx(path); }, {"the data should be 6 bytes, but the file ends after 4"});
+}
+
 TEST(ReadIdx, RefusesAnUnknownElementCode) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a", idx_bytes(0x0a, {2}, "abcd"));
