@@ -72,7 +72,13 @@ TEST(Resume, OfADatasetGoesOnInItsOrder) {
   const TemporaryDirectory directory;
   const auto run = [&](std::vector<Callback> callbacks, const std::optional<std::int64_t>& steps) {
     Resumable r = make_resumable();
-    const auto data = from_tensor_slices(r.x, r.y).shuffle(10, {.seed = 3}).batch(5).repeat(steps ? 10 : 1);
+    // Draws in a function of the pipeline are augmentation, too.
+    const auto data =
+        from_tensor_slices(r.x, r.y)
+            .shuffle(10, {.seed = 3})
+            .batch(5)
+            .map([](const Tensor& x, const Tensor& y) { return std::pair(x + random::normal(x.shape(), 0, 0.1), y); })
+            .repeat(steps ? 10 : 1);
     r.model.fit(data, {.epochs = 5, .verbose = 0, .callbacks = std::move(callbacks), .steps_per_epoch = steps});
     return state_text(r);
   };

@@ -1,4 +1,5 @@
-// A training that can be cut off: a model with dropout and batch normalisation, Adam with a schedule, shuffled data.
+// A training that can be cut off, with all that has state: augmentation, dropout, batch normalisation, mixed precision,
+// Adam with a schedule, averages and gradients that are added up across epochs, shuffled data.
 #pragma once
 
 #include <string>
@@ -15,9 +16,12 @@ struct Resumable {
 
 inline Resumable make_resumable() {
   set_seed(17);
-  Resumable r{Sequential({layers::Dense(8, {.activation = "relu", .input_shape = {4}}), layers::Dropout(0.3),
+  Resumable r{Sequential({layers::Reshape({2, 2, 1}, {.input_shape = {4}}), layers::RandomFlip(), layers::Flatten(),
+                          layers::Dense(8, {.activation = "relu", .dtype = "mixed_bfloat16"}), layers::Dropout(0.3),
                           layers::BatchNormalization(), layers::Dense(2)}),
-              optimizers::Adam({.learning_rate = schedules::ExponentialDecay(0.01, 3, 0.9)}),
+              optimizers::Adam({.learning_rate = schedules::ExponentialDecay(0.01, 3, 0.9),
+                                .use_ema = true,
+                                .gradient_accumulation_steps = 3}),
               random::normal({37, 4}, 0, 1, float32, 5), random::normal({37, 2}, 0, 1, float32, 6)};
   r.model.compile({.optimizer = r.optimizer, .loss = "mse", .metrics = {"mae"}});
   return r;
