@@ -53,6 +53,7 @@ struct OptionField : AttributeField {
   double most = std::numeric_limits<double>::infinity();
   bool least_is_out = false;                     ///< it must be more than `least`
   std::span<const std::string_view> names = {};  ///< of a text: what it may be
+  bool any_case = false;                         ///< "SAME" stands for "same"
   bool can_change = false;                       ///< it is read at every call, so Layer::set_option() may change it
 
   constexpr OptionField with_type(const FieldType& other) const {
@@ -78,6 +79,11 @@ struct OptionField : AttributeField {
   constexpr OptionField one_of(std::span<const std::string_view> texts) const {
     OptionField copy = *this;
     copy.names = texts;
+    return copy;
+  }
+  constexpr OptionField in_any_case() const {
+    OptionField copy = *this;
+    copy.any_case = true;
     return copy;
   }
   constexpr OptionField changeable() const {
@@ -153,7 +159,7 @@ struct ClassInfo {
   std::span<const OptionField> options() const { return table == nullptr ? std::span<const OptionField>() : table(); }
 };
 
-/// Throws ValueError for an option whose value is not allowed.
+/// Throws ValueError for an option whose value is not allowed. Texts that may be in any case become lower case.
 ///
 ///     struct SlopeOptions {
 ///       double slope = 1;
@@ -170,7 +176,7 @@ struct ClassInfo {
 ///     optional_config_of(info, &options).find("slope")->to_json();  // 2.5
 ///     register_class(info);
 ///     list_classes("slope").size();  // 1
-CAPSTAN_EXPORT void check_options(const ClassInfo& info, const void* options);
+CAPSTAN_EXPORT void check_options(const ClassInfo& info, void* options);
 /// The options as a map.
 CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* options);
 /// The same without those that must be given.
@@ -215,7 +221,7 @@ class Configured : public Base {
  public:
   using Options = OptionsOf;
   /// Errors: ValueError for options that are not allowed.
-  explicit Configured(const Options& given = {}) : options(given) { check_options(info(), &options); }
+  explicit Configured(const Options& given = {}) : options(checked(given)) {}
 
   static const ClassInfo& info() {
     static const ClassInfo info{Base::kKind,    Base::kModule,           Derived::kName,
@@ -229,6 +235,10 @@ class Configured : public Base {
   const Options options;
 
  private:
+  static Options checked(Options given) {
+    check_options(info(), &given);
+    return given;
+  }
   static constexpr std::string_view alias() {
     if constexpr (requires { Derived::kAlias; }) {
       return Derived::kAlias;

@@ -39,6 +39,17 @@ Tensor pad_sequences(const std::vector<std::vector<T>>& sequences, const PadSequ
   return pad_sequences(numbers, options);
 }
 
+/// A name that nothing has yet, as layers, models and optimizers without one are called: the prefix, and from the
+/// second time on with a number.
+///
+///     auto_name("block");  // "block", then "block_1"
+CAPSTAN_EXPORT std::string auto_name(const std::string& prefix);
+
+/// keras.utils.clear_session: names are numbered from the beginning again. What is there keeps its name.
+///
+///     clear_session();
+CAPSTAN_EXPORT void clear_session();
+
 namespace utils {
 
 /// keras.utils.normalize: x divided by its norm of an order along an axis; what is zero stays zero. For the norm of

@@ -86,6 +86,7 @@ from . import data, files, keras, summary, train  # noqa: E402
 from . import distribute, io, lookup, ragged, saved_model, sparse, strings  # noqa: E402
 from .ragged import RaggedTensor, is_tensor  # noqa: E402
 from .sparse import SparseTensor  # noqa: E402
+from . import _composites, sets  # noqa: E402
 from .keras import initializers, losses, metrics, optimizers  # noqa: E402,F401
 from . import _compat, _composed, _settings  # noqa: E402
 from ._module import Module  # noqa: E402,F401

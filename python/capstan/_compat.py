@@ -1,7 +1,10 @@
 """Modules of names that scripts use beside the computation: tf.autograph, tf.compat, tf.test, and a few functions."""
+import time
+
 import numpy as np
 
 from . import _core, _ops
+from .keras import initializers
 from ._autograph import to_code, to_graph
 from ._modules import make_module
 
@@ -66,6 +69,22 @@ def broadcast_dynamic_shape(shape_x, shape_y):
     return _ops.convert_to_tensor(list(np.broadcast_shapes(*map(tuple, shapes))), dtype="int32")
 
 
+def timestamp(name=None):
+    """The seconds since 1970 in UTC, float64. A traced function that asks runs without a trace."""
+    _ops._refuse_traces("timestamp")
+    return _ops.convert_to_tensor(time.time(), dtype="float64")
+
+
+class constant_initializer(initializers.Constant):  # noqa: N801
+    """Makes a tensor of given values: one for all elements, or as many as there are, in their order."""
+
+    def __call__(self, shape, dtype=None, **kwargs):
+        value = np.asarray(self.value)
+        if value.size != 1:
+            return _ops.OPS["reshape"](_ops.convert_to_tensor(value, dtype=dtype or "float32"), list(shape))
+        return super().__call__(shape, dtype)
+
+
 def install(tf):
     """Puts the functions where TensorFlow has them."""
     experimental = make_module("autograph.experimental", {"do_not_convert": do_not_convert}, "tf.autograph.experimental")
@@ -73,6 +92,7 @@ def install(tf):
                                              "to_code": to_code, "to_graph": to_graph}, "tf.autograph")
     tf.compat = make_module("compat", {"as_bytes": as_bytes, "as_text": as_text, "as_str": as_text}, "tf.compat")
     tf.test = make_module("test", {f.__name__: f for f in (is_gpu_available, gpu_device_name, is_built_with_cuda)}, "tf.test")
-    for function in (histogram_fixed_width_bins, broadcast_static_shape, broadcast_dynamic_shape):
+    for function in (histogram_fixed_width_bins, broadcast_static_shape, broadcast_dynamic_shape,
+                     timestamp, constant_initializer):
         setattr(tf, function.__name__, function)
     tf.as_string = tf.strings.as_string

@@ -250,3 +250,16 @@ def _scatter_by(name, op, text):
 
 _scatter_by("scatter_max", "tensor_scatter_nd_max", "the larger of themselves and the values, element by element")
 _scatter_by("scatter_min", "tensor_scatter_nd_min", "the smaller of themselves and the values, element by element")
+
+
+def item_assigner(variable, key):
+    """What `v[key].assign` is: a function that changes these elements of the variable."""
+    def assign(value, name=None, read_value=True):
+        """Changes these elements of the variable to `value`, which is broadcast to their shape, and gives the variable."""
+        ops = _core_ops()
+        numbers = ops["reshape"](ops["range"](ops["size"](variable)), variable.shape)[key]
+        value = ops["broadcast_to"](convert_to_tensor(value, dtype=variable.dtype), numbers.shape)
+        flat = ops["tensor_scatter_nd_update"](ops["reshape"](variable, [-1]), ops["reshape"](numbers, [-1, 1]),
+                                               ops["reshape"](value, [-1]))
+        return variable.assign(ops["reshape"](flat, variable.shape))
+    return assign

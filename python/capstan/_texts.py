@@ -269,4 +269,4 @@ def stacked(items):
     return TextTensor(_stack([need_texts(item, "batch")._array for item in items], 0))
 
 
-_core.set_texts(TextTensor, texts_from_parts, call_op, stacked)
+_core.set_texts(TextTensor, texts_from_parts)

@@ -34,6 +34,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install():
     """From now on `import tensorflow` and `import keras` give this package in this process."""
+    import capstan
+    capstan.__version__ = capstan.version.VERSION.split()[0]  # programs compare it with versions of TensorFlow
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

@@ -156,5 +156,76 @@ def to_indicator(sp_input, vocab_size, name=None):
     return convert_to_tensor(made)
 
 
-__all__ = ["SparseTensor", "add", "from_dense", "map_values", "reduce_sum", "reorder", "retain", "sparse_dense_matmul",
-           "to_dense", "to_indicator"]
+def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
+    """The largest of the values that are given along axes, as a dense tensor with 0 where none is."""
+    refuse("sparse.reduce_max", output_is_sparse=(output_is_sparse, False))
+    rank = len(sp_input._shape)
+    axes = sorted({int(a) % rank for a in np.atleast_1d(np.arange(rank) if axis is None else np.asarray(axis))})
+    kept = [a for a in range(rank) if a not in axes]
+    lengths = [int(n) for n in sp_input._shape[kept]]
+    number = np.ravel_multi_index(tuple(sp_input._indices.T[kept]), lengths) if kept else np.zeros(len(sp_input._indices), int)
+    count = int(np.prod(lengths))
+    largest = _ops.unsorted_segment_max(sp_input.values, number, count)
+    largest = _ops.where(np.bincount(number, minlength=count) > 0, largest, _ops.zeros_like(largest))
+    return _ops.reshape(largest, [1 if a in axes else int(n) for a, n in enumerate(sp_input._shape)] if keepdims else lengths)
+
+
+def expand_dims(sp_input, axis=None, name=None):
+    """With one more axis of length 1, before `axis`, at the end unless given."""
+    rank = len(sp_input._shape)
+    at = rank if axis is None else int(axis) + (rank + 1 if int(axis) < 0 else 0)
+    if not 0 <= at <= rank:
+        raise _core.IndexError_(f"sparse.expand_dims: axis {axis} of a SparseTensor of {rank} axes")
+    return SparseTensor(np.insert(sp_input._indices, at, 0, axis=1), sp_input.values, np.insert(sp_input._shape, at, 1))
+
+
+def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
+    """Sparse tensors one after the other along an axis; their other lengths are equal, or with `expand_nonconcat_dims` the
+    longest."""
+    sp_inputs = list(sp_inputs)
+    shapes = np.stack([one._shape for one in sp_inputs])
+    axis = int(axis) % shapes.shape[1]
+    others = np.delete(shapes, axis, 1)
+    if not expand_nonconcat_dims and (others != others[0]).any():
+        raise _core.ShapeError(f"sparse.concat: lengths of the other axes differ: {shapes.tolist()}")
+    starts = np.cumsum([0, *shapes[:-1, axis]])
+    places = [one._indices + start * (np.arange(shapes.shape[1]) == axis) for one, start in zip(sp_inputs, starts)]
+    shape = shapes.max(0)
+    shape[axis] = shapes[:, axis].sum()
+    return reorder(SparseTensor(np.concatenate(places), _ops.concat([one.values for one in sp_inputs], 0), shape))
+
+
+def transpose(sp_input, perm=None, name=None):
+    """With the axes in another order, the opposite one unless given."""
+    order = np.arange(len(sp_input._shape))[::-1] if perm is None else np.asarray(perm)
+    return reorder(SparseTensor(sp_input._indices[:, order], sp_input.values, sp_input._shape[order]))
+
+
+def reshape(sp_input, shape, name=None):
+    """The same elements in another shape, of which one length may be -1."""
+    flat = np.ravel_multi_index(tuple(sp_input._indices.T), tuple(sp_input._shape))
+    lengths, count = [int(n) for n in np.asarray(shape)], int(np.prod(sp_input._shape))
+    if -1 in lengths:
+        rest = -int(np.prod(lengths))
+        lengths[lengths.index(-1)] = count // rest if rest else 0
+    if int(np.prod(lengths)) != count:
+        raise _core.ShapeError(f"sparse.reshape: {sp_input._shape.tolist()} has {count} elements, {np.asarray(shape).tolist()} others")
+    return SparseTensor(np.stack(np.unravel_index(flat, lengths), 1), sp_input.values, lengths)
+
+
+def slice(sp_input, start, size, name=None):
+    """The part of `size` that begins at `start`, cut where it ends."""
+    start, size = np.asarray(start), np.asarray(size)
+    keep = ((sp_input._indices >= start) & (sp_input._indices < start + size)).all(1)
+    shape = np.clip(sp_input._shape - start, 0, size)
+    return SparseTensor(sp_input._indices[keep] - start, _ops.boolean_mask(sp_input.values, keep), shape)
+
+
+def eye(num_rows, num_columns=None, dtype="float32", name=None):
+    """Ones on the diagonal."""
+    shape = (int(num_rows), int(num_rows if num_columns is None else num_columns))
+    return SparseTensor(np.repeat(np.arange(min(shape)), 2).reshape(-1, 2), _ops.ones([min(shape)], dtype), shape)
+
+
+__all__ = ["SparseTensor", "add", "concat", "expand_dims", "eye", "from_dense", "map_values", "reduce_max", "reduce_sum",
+           "reorder", "reshape", "retain", "slice", "sparse_dense_matmul", "to_dense", "to_indicator", "transpose"]

@@ -132,17 +132,23 @@ def bytes_split(input, name=None):
     return _parts(need_texts(input, "bytes_split"), lambda t: [t[i:i + 1] for i in range(builtins.len(t))])
 
 
+def _need_utf8(what, encoding):
+    """Texts are UTF-8, whose name may be spelt in several ways."""
+    if encoding.lower().replace("-", "").replace("_", "") != "utf8":
+        refuse(what, input_encoding=(encoding, "UTF-8"))
+
+
 def unicode_split(input, input_encoding="UTF-8", errors="replace", replacement_char=65533, name=None):
     """The characters of texts."""
-    refuse("unicode_split", input_encoding=(input_encoding, "UTF-8"))
+    _need_utf8("unicode_split", input_encoding)
     return _parts(need_texts(input, "unicode_split"), lambda t: [c.encode() for c in _decoded(t, errors, replacement_char)])
 
 
 def unicode_decode(input, input_encoding="UTF-8", errors="replace", replacement_char=65533,
                    replace_control_characters=False, name=None):
     """The code points of texts, int32."""
-    refuse("unicode_decode", input_encoding=(input_encoding, "UTF-8"),
-           replace_control_characters=(replace_control_characters, False))
+    _need_utf8("unicode_decode", input_encoding)
+    refuse("unicode_decode", replace_control_characters=(replace_control_characters, False))
     texts = need_texts(input, "unicode_decode")
     points = [[ord(c) for c in _decoded(t, errors, replacement_char)] for t in texts._array.ravel()]
     if texts.ndim == 0:

@@ -11,11 +11,13 @@
 #include "capstan/config.h"
 #include "capstan/constraints.h"
 #include "capstan/initializers.h"
+#include "capstan/layers/core.h"
 #include "capstan/losses.h"
 #include "capstan/metrics.h"
 #include "capstan/optimizers.h"
 #include "capstan/regularizers.h"
 #include "capstan/schedules.h"
+#include "src/python/graph_layers.h"
 #include "src/python/layers.h"
 #include "src/python/nest.h"
 #include "src/python/own_classes.h"
@@ -300,7 +302,8 @@ void add_classes(nb::module_& m) {
   add_optimizers(m);
 
   nb::class_<ActivationFunction>(m, "ActivationHandle").def("call", [](const ActivationFunction& f, nb::handle x) {
-    return f(to_tensor(x.ptr()));
+    const Tensor given = to_tensor(x.ptr());
+    return is_in_graph(given) ? Layer(layers::Activation(f))(given) : f(given);
   });
   m.def("make_activation", [](const AttributeValue& config) { return activations::get(config); });
   nb::class_<Initializer>(m, "InitializerHandle")

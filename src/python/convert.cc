@@ -16,6 +16,7 @@
 #include "capstan/ops/math.h"
 #include "src/python/graph_layers.h"
 #include "src/python/objects.h"
+#include "src/python/composites.h"
 #include "src/python/texts.h"
 
 namespace capstan::python {
@@ -350,6 +351,10 @@ Tensor to_tensor(PyObject* o, Wish wish) {
         "convert: texts have no numbers\n  help: tf.strings has what can be done with them; layers of texts make "
         "numbers of "
         "them, in front of a model or in Dataset.map");
+  }
+  if (is_composite(o)) {
+    throw DTypeError("convert: a " + name_of_type(o) +
+                     " is no tensor\n  help: its to_tensor(), or tf.sparse.to_dense(), makes one of it");
   }
   if (PyObject_CheckBuffer(o) != 0) return array_of(o, wish);
   if (const nb::object own = attribute(o, "__capstan_tensor__"); own.is_valid()) {

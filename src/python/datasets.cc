@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "src/python/datasets.h"
+#include "src/python/composites.h"
 #include "src/python/texts.h"
 
 namespace capstan::python {
@@ -33,14 +34,14 @@ Part batch_structures(const PartColumn& items) {
   for (std::size_t i = 0; i < items.count; ++i) flatten(object_of_part(items[i]), leaves[i]);
   std::size_t leaf = 0;
   nb::object joined = map_leaves(object_of_part(items[0]), [&](PyObject*) {
-    if (is_text(leaves[0][leaf])) {
-      nb::list texts;
+    if (is_composite(leaves[0][leaf])) {
+      nb::list composites;
       for (const std::vector<PyObject*>& one : leaves) {
         if (one.size() != leaves[0].size()) throw ValueError("batch: elements have different structures");
-        texts.append(nb::handle(one[leaf]));
+        composites.append(nb::handle(one[leaf]));
       }
       ++leaf;
-      return stacked_texts(texts).release().ptr();
+      return stacked_composites(composites).release().ptr();
     }
     std::vector<Tensor> column;
     for (const std::vector<PyObject*>& one : leaves) {

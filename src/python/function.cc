@@ -12,7 +12,7 @@
 #include "capstan/control_flow.h"
 #include "capstan/dynamic.h"
 #include "src/python/nest.h"
-#include "src/python/texts.h"
+#include "src/python/composites.h"
 
 namespace capstan::python {
 
@@ -81,7 +81,7 @@ class Arguments {
       return signature_.add_number(Type::kDouble, bits);
     }
     if (PyUnicode_Check(o)) return add_text(o);
-    if (is_text(o)) has_texts_ = true;
+    if (is_composite(o)) has_composites_ = true;
     if (is_array(o)) {
       made_.push_back(to_tensor(o));
       return signature_.add(static_cast<const Tensor&>(made_.back()));
@@ -103,8 +103,8 @@ class Arguments {
     signature_.add_number(detail::NumberType::kUnsigned, reinterpret_cast<std::uintptr_t>(o));
   }
 
-  /// Whether there are texts, of which there are no symbols.
-  bool has_texts() const { return has_texts_; }
+  /// Whether there are texts or other composites, of which there are no symbols.
+  bool has_composites() const { return has_composites_; }
 
   void add_text(PyObject* text) {
     Py_ssize_t size = 0;
@@ -135,7 +135,7 @@ class Arguments {
   detail::CallSignature& signature_;
   const std::vector<TensorSpec>& specs_;
   std::size_t next_spec_ = 0;
-  bool has_texts_ = false;
+  bool has_composites_ = false;
   std::deque<Tensor> made_;  // whose addresses stay
 };
 
@@ -240,8 +240,8 @@ class PythonCall {
     }
   }
 
-  // Whether there are texts, of which there are no symbols.
-  bool has_texts() const { return arguments_.has_texts(); }
+  // Whether there are texts or other composites, of which there are no symbols.
+  bool has_composites() const { return arguments_.has_composites(); }
 
   // Whether the tensors are those that the signature says.
   bool fits(const std::vector<TensorSpec>& specs) {
@@ -313,7 +313,7 @@ class PythonCall {
 PyObject* call_traced(PyFunction& o, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
   CAPSTAN_PYTHON_TRY
   PythonCall traced(o.function, o.kinds, o.specs, o.is_method, o.is_flat, args, flagged, keywords);
-  if (traced.has_texts()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
+  if (traced.has_composites()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
   std::optional<const void*> result = o.traced->run_if_short(traced.call);
   if (!result) {
     try {
@@ -355,7 +355,8 @@ Concrete make_concrete(const nb::object& function, const nb::tuple& args, const 
   const Given given(args, kwargs);
   PythonCall call(o.function, o.kinds, o.specs, o.is_method, o.is_flat, given.values.data(), given.count,
                   given.keywords.ptr());
-  if (call.has_texts()) throw nb::type_error("get_concrete_function: there are no symbols of texts");
+  if (call.has_composites())
+    throw nb::type_error("get_concrete_function: there are no symbols of texts, ragged and sparse tensors");
   Concrete concrete{nb::borrow(o.function), nb::borrow(o.kinds), o.specs, o.is_method, o.is_flat, {}};
   const Unlocked unlocked;
   concrete.traced.emplace(o.traced->get_concrete(call.call, call));

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "capstan/utils.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -29,29 +30,18 @@ class FunctionBody final : public LayerBodyOf<Nest(Nest)> {
   Function function_;
 };
 
-// What is known of the layers of an op: the name of their class, as Keras has it ("ReduceSum"), and how many there are.
-struct Kind {
-  std::string type_name;
-  int count = 0;
-};
-Kind& kind_of(const std::string& op) {
-  static auto* const kinds = new std::map<std::string, Kind>;  // read and written with the lock
-  Kind& kind = (*kinds)[op];
-  if (kind.type_name.empty()) {
+// The name of the class of an op's layers, as Keras has it ("ReduceSum"). Layers keep the text.
+const char* type_name_of(const std::string& op) {
+  static auto* const names = new std::map<std::string, std::string>;  // read and written with the lock
+  std::string& name = (*names)[op];
+  if (name.empty()) {
     bool begins = true;
     for (const char c : op) {
-      if (c != '_') kind.type_name += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+      if (c != '_') name += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
       begins = c == '_';
     }
   }
-  return kind;
-}
-
-// The name of the next layer of an op.
-std::string next_name(const std::string& op) {
-  Kind& kind = kind_of(op);
-  const int number = kind.count++;
-  return number == 0 ? op : op + "_" + std::to_string(number);
+  return name.c_str();
 }
 
 // Ops that Keras has, too, without options: the layers of these can be written to files.
@@ -121,7 +111,7 @@ std::optional<Layer> keras_op_layer(const std::string& op, const std::vector<Ten
     arguments.push_back(k.place < 0 ? AttributeValue(k.number.number())
                                     : map_of({{"class_name", "__keras_tensor__"}, {"config", AttributeValue::map()}}));
   }
-  const std::string name = next_name(op);
+  const std::string name = auto_name(op);
   const AttributeValue call = map_of({{"args", std::move(arguments)}, {"kwargs", AttributeValue::map()}});
   return layer_from(map_of({{"module", std::string(known->module)},
                             {"class_name", std::string(known->name)},
@@ -146,7 +136,7 @@ std::vector<Tensor> call_in_graph(const std::string& name, const std::vector<Ten
   for (const Tensor& t : tensors) {
     if (is_floating(t.dtype())) dtype = t.dtype();
   }
-  const LayerOf<FunctionBody> layer(kind_of(name).type_name.c_str(), next_name(name), dtype, std::move(function));
+  const LayerOf<FunctionBody> layer(type_name_of(name), auto_name(name), dtype, std::move(function));
   std::vector<Nest> inputs(tensors.begin(), tensors.end());
   return static_cast<const Layer&>(layer)(Nest::list(std::move(inputs))).tensors();
 }

@@ -9,6 +9,7 @@
 
 #include "capstan/config.h"
 #include "capstan/layers.h"
+#include "capstan/utils.h"
 #include "src/python/graph_layers.h"
 #include "src/python/own_classes.h"
 
@@ -401,6 +402,8 @@ void add_layers(nb::module_& m) {
           body->has_compute_metrics = has("compute_metrics");
           return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
         });
+  m.def("auto_name", &auto_name);
+  m.def("clear_session", &clear_session);
   m.def(
       "is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); },
       nb::arg().none());

@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
   add_layers(m);
   add_models(m);
   add_datasets(m);
+  add_composites(m);
   add_texts(m);
   add_checkpoints(m);
   add_saved_models(m);

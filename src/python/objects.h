@@ -39,6 +39,7 @@ namespace nb = nanobind;
 struct PyTensor {
   PyObject_HEAD Tensor tensor;
   PyObject* weak;
+  PyObject* place;  // of an item of a variable: the variable and the key, which can be assigned; else null
 };
 struct PyVariable {
   PyObject_HEAD Variable variable;
@@ -159,6 +160,7 @@ void add_classes(nb::module_& m);
 void add_layers(nb::module_& m);
 void add_models(nb::module_& m);
 void add_datasets(nb::module_& m);
+void add_composites(nb::module_& m);
 void add_texts(nb::module_& m);
 void add_checkpoints(nb::module_& m);
 void add_saved_models(nb::module_& m);

@@ -241,7 +241,7 @@ Tensor at_run_time(const Tensor& x, int axis, const Tensor& place) {
   return squeeze(gather(expand_dims(x, 0), where(less(place, 0), place + length, place), axis + 1), 0);
 }
 
-PyObject* subscript(PyObject* x, PyObject* key) {
+PyObject* item_of(PyObject* x, PyObject* key) {
   CAPSTAN_PYTHON_TRY
   const bool several = PyTuple_CheckExact(key);
   const Py_ssize_t count = several ? PyTuple_GET_SIZE(key) : 1;
@@ -296,6 +296,17 @@ PyObject* subscript(PyObject* x, PyObject* key) {
   if (is_tensor(x)) return told(x, key, wrap(getitem(tensor_of(x), items)));
   return wrap(getitem(variable_of(x), items));
   CAPSTAN_PYTHON_CATCH_OF_OP(nullptr)
+}
+
+// An item of a variable knows where it is from: v[0].assign(...) changes it there.
+PyObject* subscript(PyObject* x, PyObject* key) {
+  PyObject* const item = item_of(x, key);
+  if (item == nullptr || is_tensor(x) || !is_tensor(item)) return item;
+  auto* const found = reinterpret_cast<PyTensor*>(item);
+  found->place = PyTuple_Pack(2, x, key);
+  if (found->place != nullptr) return item;
+  Py_DECREF(item);
+  return nullptr;
 }
 
 // For iteration, which ends with an IndexError.

@@ -11,7 +11,7 @@
 #include "capstan/op_calls.h"
 #include "src/python/graph_layers.h"
 #include "src/python/objects.h"
-#include "src/python/texts.h"
+#include "src/python/composites.h"
 
 namespace capstan::python {
 
@@ -181,14 +181,13 @@ PyObject* call_on_tensors(const Binding& binding, PyObject* const* given) {
   CAPSTAN_PYTHON_CATCH_OF_OP(nullptr)
 }
 
-// The library has no texts, so no op of it takes one.
-PyObject* call_with_texts(const Binding& binding, PyObject* const* given) {
+PyObject* call_with_composites(const Binding& binding, PyObject* const* given) {
   CAPSTAN_PYTHON_TRY
   nb::dict arguments;
   for (std::size_t i = 0; i < binding.parameters.size(); ++i) {
     if (given[i] != nullptr) arguments[nb::handle(binding.signature.names[i])] = nb::handle(given[i]);
   }
-  return call_on_texts(binding.name, arguments);
+  return call_on_composites(binding.name, arguments);
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
@@ -197,9 +196,9 @@ PyObject* call_op(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject*
   PyObject* given[kMostParameters];
   if (!binding.signature.read(args, n, keywords, given)) return nullptr;
   PyObject* const result = call_on_tensors(binding, given);
-  if (result == nullptr && std::any_of(given, given + binding.parameters.size(), has_text)) [[unlikely]] {
+  if (result == nullptr && std::any_of(given, given + binding.parameters.size(), has_composite)) [[unlikely]] {
     PyErr_Clear();
-    return call_with_texts(binding, given);
+    return call_with_composites(binding, given);
   }
   return result;
 }

@@ -18,6 +18,7 @@ void deallocate(PyObject* self) {
   auto* const o = reinterpret_cast<PyTensor*>(self);
   if (o->weak != nullptr) PyObject_ClearWeakRefs(self);
   o->tensor.~Tensor();
+  Py_XDECREF(o->place);
   if (kept_count < kMostKept) {
     kept[kept_count++] = o;
     return;
@@ -44,6 +45,18 @@ PyObject* get_recorded(PyObject* self, void*) {
 }
 PyObject* get_row_sparse(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).is_row_sparse()); }
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(100); }
+// What an item of a variable has beside other tensors, as programs ask by hasattr().
+PyObject* get_assign(PyObject* self, void*) {
+  PyObject* const place = reinterpret_cast<PyTensor*>(self)->place;
+  if (place == nullptr) {
+    PyErr_SetString(PyExc_AttributeError, "assign: only variables and their items, such as v[0], can be assigned");
+    return nullptr;
+  }
+  CAPSTAN_PYTHON_TRY
+  static PyObject* const assigner = import_from("capstan._convert", "item_assigner");
+  return PyObject_Call(assigner, place, nullptr);
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
 PyObject* get_identity(PyObject* self, void*) { return PyLong_FromVoidPtr(tensor_of(self).block()); }
 // A dense tensor has no such attribute, as programs ask by hasattr().
 bool is_rows(PyObject* self, const char* name) {
@@ -115,6 +128,7 @@ PyGetSetDef properties[] = {{"shape", get_shape, nullptr, "The lengths of the ax
                             {"is_row_sparse", get_row_sparse, nullptr, "A gradient that is given as rows.", nullptr},
                             {"indices", get_indices, nullptr, "Of a gradient that is given as rows.", nullptr},
                             {"values", get_values, nullptr, "Of a gradient that is given as rows.", nullptr},
+                            {"assign", get_assign, nullptr, "Of an item of a variable: changes it there.", nullptr},
                             {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
                             {"_id", get_identity, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -164,6 +178,7 @@ PyObject* wrap(Tensor tensor) {
     PyObject_Init(reinterpret_cast<PyObject*>(o), tensor_type);
   }
   o->weak = nullptr;
+  o->place = nullptr;
   new (&o->tensor) Tensor(std::move(tensor));
   return reinterpret_cast<PyObject*>(o);
 }

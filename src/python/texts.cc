@@ -6,10 +6,8 @@ PyTypeObject* text_type = nullptr;
 
 namespace {
 
-// Functions of capstan/_texts.py.
+// A function of capstan/_texts.py.
 PyObject* from_parts;
-PyObject* on_texts;
-PyObject* stacked;
 
 }  // namespace
 
@@ -25,34 +23,16 @@ std::vector<std::string> strings_of(const nb::list& list) {
   return strings;
 }
 
-bool has_text(PyObject* o) {
-  if (o == nullptr) return false;
-  if (is_text(o)) return true;
-  if (!PyList_Check(o) && !PyTuple_Check(o)) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) {
-    if (is_text(PySequence_Fast_GET_ITEM(o, i))) return true;
-  }
-  return false;
-}
-
 nb::object to_text_tensor(const std::vector<std::string>& texts, const Shape& shape) {
   nb::list parts;
   for (const std::string& text : texts) parts.append(bytes_of(text));
   return nb::handle(from_parts)(parts, nb::tuple(nb::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))));
 }
 
-PyObject* call_on_texts(const std::string& op, const nb::dict& arguments) {
-  return PyObject_CallFunction(on_texts, "sO", op.c_str(), arguments.ptr());
-}
-
-nb::object stacked_texts(const nb::list& items) { return nb::handle(stacked)(items); }
-
 void add_texts(nb::module_& m) {
-  m.def("set_texts", [](nb::handle type, nb::object parts, nb::object call, nb::object stack) {
+  m.def("set_texts", [](nb::handle type, nb::object parts) {
     text_type = reinterpret_cast<PyTypeObject*>(nb::borrow(type).release().ptr());
     from_parts = parts.release().ptr();
-    on_texts = call.release().ptr();
-    stacked = stack.release().ptr();
   });
   add_text_layers(m);
   add_text_files(m);

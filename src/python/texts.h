@@ -15,8 +15,6 @@ namespace capstan::python {
 extern PyTypeObject* text_type;  // null until capstan/_texts.py has been read
 
 inline bool is_text(PyObject* o) { return Py_TYPE(o) == text_type; }
-/// Whether an argument of an op is a text, or a list that has one.
-bool has_text(PyObject* o);
 
 /// Bytes of Python as a text, and back. The first throws a TypeError of Python for anything else.
 std::string string_of(nb::handle o);
@@ -25,11 +23,6 @@ nb::bytes bytes_of(const std::string& text);
 
 /// A TextTensor of these texts, row by row.
 nb::object to_text_tensor(const std::vector<std::string>& texts, const Shape& shape);
-
-/// What an op makes of texts: arguments by the names of its parameters. A new reference, or null and an error.
-PyObject* call_on_texts(const std::string& op, const nb::dict& arguments);
-/// Texts of one shape as rows.
-nb::object stacked_texts(const nb::list& items);
 
 void add_text_layers(nb::module_& m);  // text_layers.cc
 void add_text_files(nb::module_& m);   // text_files.cc

@@ -153,7 +153,7 @@ class TableActivation final : public ActivationBody {
 
  private:
   const std::size_t row_;
-  const Settings settings_;
+  Settings settings_;
 };
 
 std::shared_ptr<Configurable> make(std::size_t row, const AttributeValue& config) {

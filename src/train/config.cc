@@ -138,11 +138,15 @@ template AttributeValue get_field(const std::optional<int>& field);
 
 Configurable::~Configurable() = default;
 
-void check_options(const ClassInfo& info, const void* options) {
+void check_options(const ClassInfo& info, void* options) {
   for (const OptionField& field : info.options()) {
     const bool has_limits = !range_of(field).empty() || !field.names.empty();
     if (!has_limits) continue;
-    const AttributeValue value = field.get(options);
+    AttributeValue value = field.get(options);
+    if (field.any_case && value.kind == Kind::kString) {
+      for (char& letter : value.text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+      field.set(options, value, info.name);
+    }
     check_value(info, field, value, value);
   }
 }

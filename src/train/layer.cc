@@ -18,6 +18,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/utils.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/named_errors.h"
@@ -376,7 +377,7 @@ const ClassInfo& LayerBase::class_info() const {
 std::string LayerBase::type_name() const { return *state_->type_name != 0 ? state_->type_name : class_name(*this); }
 
 const std::string& LayerBase::resolve_name() const {
-  if (state_->name.empty()) state_->name = detail::automatic_name(detail::snake_case(type_name()));
+  if (state_->name.empty()) state_->name = auto_name(detail::snake_case(type_name()));
   return state_->name;
 }
 

@@ -2,9 +2,12 @@
 #include <map>
 #include <mutex>
 
+#include "capstan/utils.h"
 #include "src/train/layer_state.h"
 
-namespace capstan::detail {
+namespace capstan {
+
+namespace detail {
 
 std::string snake_case(std::string_view class_name) {
   const auto is_upper = [&](std::size_t i) { return class_name[i] >= 'A' && class_name[i] <= 'Z'; };
@@ -24,12 +27,31 @@ std::string snake_case(std::string_view class_name) {
   return result;
 }
 
-std::string automatic_name(const std::string& prefix) {
-  static std::mutex mutex;
-  static auto* const counts = new std::map<std::string, int>;
-  const std::lock_guard lock(mutex);
-  const int count = (*counts)[prefix]++;
+}  // namespace detail
+
+namespace {
+
+// How often each prefix was asked for.
+struct Counts {
+  std::mutex mutex;
+  std::map<std::string, int> of_prefix;
+};
+Counts& counts() {
+  static auto* const counts = new Counts;
+  return *counts;
+}
+
+}  // namespace
+
+std::string auto_name(const std::string& prefix) {
+  const std::lock_guard lock(counts().mutex);
+  const int count = counts().of_prefix[prefix]++;
   return count == 0 ? prefix : prefix + "_" + std::to_string(count);
 }
 
-}  // namespace capstan::detail
+void clear_session() {
+  const std::lock_guard lock(counts().mutex);
+  counts().of_prefix.clear();
+}
+
+}  // namespace capstan

@@ -106,7 +106,5 @@ struct ExampleScope {
 
 // "max_pooling2d" for "MaxPooling2D": Keras's rule.
 CAPSTAN_EXPORT std::string snake_case(std::string_view class_name);
-// "dense", "dense_1", ...: the prefix and how often it was asked for.
-std::string automatic_name(const std::string& prefix);
 
 }  // namespace capstan::detail

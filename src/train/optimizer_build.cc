@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "capstan/ops/array.h"
+#include "capstan/utils.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
@@ -33,12 +34,12 @@ OptimizerState::OptimizerState(std::shared_ptr<const UpdateRule> given, std::str
   elsewhere_ = rule->rests_without_gradient() ? Elsewhere::kNothing : Elsewhere::kZeroGradient;
   const std::string prefix = snake_case(std::string(rule->class_info().name));
   op_ = prefix + "_update";
-  if (name.empty()) name = automatic_name(prefix);
+  if (name.empty()) name = auto_name(prefix);
   scaling_ = make_scaling();
 }
 
-void OptimizerState::check_settings() const {
-  const OptimizerOptions& s = settings;
+void OptimizerState::check_settings() {
+  OptimizerOptions& s = settings;
   const std::string_view type = rule->class_info().name;
   // A table of a program's own may have no limits.
   static constexpr auto kRows = optimizer_option_rows<OptimizerOptions>();

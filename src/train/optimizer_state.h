@@ -81,7 +81,7 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   };
 
   const Variable& variable(std::size_t i) const { return stepped_[i].slots[0]; }
-  void check_settings() const;
+  void check_settings();
   // Null for a rule that updates variables itself. Errors: ValueError for an inner optimizer that scales, too.
   std::unique_ptr<LossScaling> make_scaling() const;
   // A slot of variable i: copies of it, or one value everywhere.

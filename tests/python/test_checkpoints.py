@@ -1,5 +1,6 @@
 """Checkpoints and pictures from Python."""
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -115,7 +116,13 @@ def test_pictures(tmp_path):
     assert "<svg" in text and (tmp_path / "model.svg").read_text() == text
     assert "digraph" in tf.keras.utils.plot_model(model, tmp_path / "model.dot")
     with pytest.raises(ValueError, match="ends with none of"):
+        tf.keras.utils.plot_model(model, tmp_path / "model.bmp")
+    if shutil.which("dot"):  # of Graphviz
         tf.keras.utils.plot_model(model, tmp_path / "model.png")
+        assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
+    else:
+        with pytest.raises(ImportError, match="install graphviz"):
+            tf.keras.utils.plot_model(model, tmp_path / "model.png")
 
 
 def test_files_of_tensors_and_images(tmp_path):

@@ -77,9 +77,10 @@ Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Met
 def clear_session(free_memory=True):
     """Starts the numbering of names anew; memory is freed in any case as soon as nothing uses it."""
     del free_memory
-    _layers.clear_names()
+    _core.clear_session()
 
 
+__version__ = _names.version()
 InputSpec, KerasTensor, name_scope, version = _names.InputSpec, _names.KerasTensor, _names.name_scope, _names.version
 _kinds = {"is_keras_tensor": _names.is_keras_tensor, "standardize_dtype": _names.standardize_dtype}
 utils = _module("utils", {**_utils.FUNCTIONS, **_saving.NAMES, **_kinds, **_config.LOGGING, "clear_session": clear_session},

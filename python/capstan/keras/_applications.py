@@ -1,4 +1,5 @@
 """keras.applications: networks for images that are well known. Nothing is downloaded."""
+import json
 import os
 
 import numpy as np
@@ -83,10 +84,26 @@ def _preprocess_input(network):
     return preprocess_input
 
 
+def decode_predictions(preds, top=5):
+    """The `top` classes of ImageNet that each row of scores [images, 1000] names, as (key, name, score), largest first.
+    Their names are in the file imagenet_class_index.json of Keras, which is not downloaded."""
+    scores = np.asarray(preds)
+    if scores.ndim != 2 or scores.shape[1] != 1000:
+        raise ValueError(f"decode_predictions: the scores must be [images, 1000], not {list(scores.shape)}")
+    path = keras_folder("models", "imagenet_class_index.json")
+    if not os.path.exists(path):
+        raise ValueError(f"decode_predictions: the names of the classes are not downloaded\n  looked for: {path}\n  help: "
+                         "put Keras's file there")
+    with open(path, encoding="utf-8") as file:
+        names = json.load(file)
+    return [[(*names[str(i)], row[i]) for i in np.argsort(row)[::-1][:top]] for row in scores]
+
+
 _MODULES = {"resnet": ResNet50, "resnet50": ResNet50, "resnet_v2": ResNet50V2, "vgg16": VGG16,
             "mobilenet_v2": MobileNetV2, "efficientnet": EfficientNetB0, "densenet": DenseNet121, "xception": Xception}
 applications = _modules.make_module("keras.applications", {
     **{f.__name__: f for f in _MODULES.values()},
     **{name: _modules.make_module(f"keras.applications.{name}", {
-        f.__name__: f, "preprocess_input": _preprocess_input(name)}, f"tf.keras.applications.{name}")
+        f.__name__: f, "preprocess_input": _preprocess_input(name),
+        "decode_predictions": decode_predictions}, f"tf.keras.applications.{name}")
        for name, f in _MODULES.items()}}, "tf.keras.applications")

@@ -15,20 +15,8 @@ from . import _saving, _tables
 from ._tables import Configured, Lent, snake_case
 from ._text_inputs import SymbolicText
 
-_counts = {}
 _wrapped = {}  # Python objects of library layers by the address of their body; weak
 _NOT_GIVEN = object()  # None may be an input
-
-
-def automatic_name(prefix):
-    """dense, dense_1, ..."""
-    count = _counts.get(prefix, 0)
-    _counts[prefix] = count + 1
-    return prefix if count == 0 else f"{prefix}_{count}"
-
-
-def clear_names():
-    _counts.clear()
 
 
 class Layer:
@@ -67,7 +55,7 @@ class Layer:
     def _ensure_handle(self, name=None, trainable=True, dtype=None):
         if self._handle is not None:
             return self._handle
-        name = name or automatic_name(snake_case(type(self).__name__))
+        name = name or _core.auto_name(snake_case(type(self).__name__))
         takes = _parameters(type(self).call)
         if isinstance(dtype, dict):  # as a configuration of Keras has it
             dtype = _saving.deserialize_keras_object(dtype)
@@ -559,7 +547,7 @@ def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, ragge
     if batch_shape is not None:
         batch_size, *shape = batch_shape
     if dtype is not None and as_dtype(dtype) == string:
-        return SymbolicText(tuple(shape), batch_size, name or automatic_name("keras_tensor"))
+        return SymbolicText(tuple(shape), batch_size, name or _core.auto_name("keras_tensor"))
     return _core.make_input(tuple(shape), batch_size, dtype, name or "")
 
 

@@ -9,7 +9,7 @@ from .._core import Tensor, Variable
 from ..data import Dataset
 from . import _config, _objects, _saving
 from ._callbacks import CallbackList, History
-from ._layers import _NOT_GIVEN, Input, InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
+from ._layers import _NOT_GIVEN, Input, InputLayer, Layer, LibraryLayer, _parameters, remember, snake_case, wrap_layer
 from ._text_inputs import Front, FrontBatches, SequentialFront, SymbolicText
 
 
@@ -52,7 +52,7 @@ class Model(Layer):
             Layer.__init__(self, name=name, **kwargs)
             return
         # A class of one's own, with steps or methods of its own, of what layers were called on.
-        name = name or automatic_name(snake_case(type(self).__name__))
+        name = name or _core.auto_name(snake_case(type(self).__name__))
         Layer.__init__(self, name=name, **kwargs)
         self._functional_model = LibraryModel._functional(inputs, outputs, name)
         self.inputs, self.outputs = inputs, outputs
@@ -413,6 +413,9 @@ class LibraryModel(Model):
     def output(self):
         return _core.model_outputs(self._handle)
 
+    input_names = property(lambda self: [_core.layer_name_of(one) for one in self.inputs])
+    output_names = property(lambda self: [_core.layer_name_of(one) for one in self.outputs])
+
     @property
     def input_shape(self):
         return nest.map_structure(_open_shape, self.input)
@@ -439,7 +442,7 @@ class Sequential(LibraryModel):
                 handles.append(handle)
         object.__setattr__(self, "_kept", first)
         object.__setattr__(self, "_handle",
-                           _core.make_sequential(handles, name or automatic_name("sequential")))
+                           _core.make_sequential(handles, name or _core.auto_name("sequential")))
         remember(self)
         if not trainable:
             self.trainable = False

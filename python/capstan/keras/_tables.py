@@ -6,6 +6,7 @@ checks. What is not given is left out of the configuration, so that defaults are
 import inspect
 import itertools
 import os
+import warnings
 
 from .. import _core
 from .._dtypes import DType
@@ -31,6 +32,9 @@ _LORA = {"lora_rank": (None,), "lora_alpha": (None,), "quantization_config": (No
 _ATTENTION = {"sliding_window": (None,), "flash_attention": (None, False), "use_gate": (False,)}
 UNUSED = {"Dense": _LORA, "EinsumDense": _LORA | {"gptq_unpacked_column_size": (None,)}, "Embedding": _LORA,
           "MultiHeadAttention": _ATTENTION, "GroupQueryAttention": _ATTENTION, "GRU": {"use_cudnn": ("auto", False)}, "LSTM": {"use_cudnn": ("auto", False)}}
+# What Keras took under other names, and what it takes and does not use, which have no name here.
+_BEFORE = {"LeakyReLU": {"alpha": "negative_slope"}, "Embedding": {"input_length": None}}
+_BEFORE |= {name: {"implementation": None} for name in ("LSTM", "GRU", "LSTMCell", "GRUCell")}
 # Options that are the default if they are None.
 _DEFAULT_IF_NONE = ("name", "dtype", "data_format")
 
@@ -41,6 +45,10 @@ def snake_case(name):
     name = re.sub(r"\W+", "", name)
     name = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+class OptionError(TypeError, ValueError):
+    """An option that a class does not have, or that it needs: a TypeError, as for functions, and Keras's ValueError."""
 
 
 class Lent:
@@ -129,7 +137,15 @@ class Configured:
 
     @classmethod
     def _bind(cls, args, kwargs):
-        bound = cls._signature.bind(None, *args, **kwargs)
+        for before, now in _BEFORE.get(cls._name, {}).items():
+            if before in kwargs:
+                value = kwargs.pop(before)
+                warnings.warn(f"{cls._name}: {before!r} is " + (f"called {now!r}" if now else "not used"), stacklevel=4)
+                kwargs |= {now: value} if now else {}
+        try:
+            bound = cls._signature.bind(None, *args, **kwargs)
+        except TypeError as error:
+            raise OptionError(f"{cls._name}: {error}") from None
         return {k: v for k, v in bound.arguments.items() if k != "self" and not (v is None and k in _DEFAULT_IF_NONE)}
 
     def _config(self, lent):

@@ -24,15 +24,26 @@ def set_random_seed(seed):
 
 def plot_model(model, to_file="model.svg", show_shapes=False, show_dtype=False, show_layer_names=False, rankdir="TB",
                expand_nested=False, dpi=200, show_layer_activations=False, show_trainable=False, splines="ortho"):
-    """The graph of a model in a file, as an SVG image (.svg) or as Graphviz's text (.dot, .gv); gives the text."""
+    """The graph of a model in a file, as an SVG image (.svg) or as Graphviz's text (.dot, .gv), or as what Graphviz's
+    program `dot` makes of that (.png, .pdf, .jpg); gives the text."""
     refuse("plot_model", show_dtype=(show_dtype, False), show_layer_activations=(show_layer_activations, False),
            show_trainable=(show_trainable, False))
     path = os.fspath(to_file)
     makers = {".svg": _core.model_to_svg, ".dot": _core.model_to_dot, ".gv": _core.model_to_dot}
     end = os.path.splitext(path)[1]
-    if end not in makers:
-        raise ValueError(f"plot_model: {path!r} ends with none of {sorted(makers)}")
-    text = makers[end](model._ensure_handle(), show_shapes, show_layer_names, rankdir, expand_nested)
+    image = end in (".png", ".pdf", ".jpg", ".jpeg")
+    if end not in makers and not image:
+        raise ValueError(f"plot_model: {path!r} ends with none of {sorted(makers)}, nor with .png, .pdf or .jpg")
+    make = makers.get(end, _core.model_to_dot)
+    text = make(model._ensure_handle(), show_shapes, show_layer_names, rankdir, expand_nested)
+    if image:
+        import shutil
+        import subprocess
+        if shutil.which("dot") is None:
+            raise ImportError("plot_model: images need Graphviz's program `dot`, which is not installed\n  help: install "
+                              "graphviz, or write an .svg file")
+        subprocess.run(["dot", "-T" + end[1:], f"-Gdpi={int(dpi)}", "-o", path], input=text.encode(), check=True)
+        return text
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     return text

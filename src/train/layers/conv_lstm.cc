@@ -13,6 +13,7 @@
 #include "src/train/layers/cell_options.h"
 #include "src/train/layers/classes.h"
 #include "src/train/layers/recurrent_layer.h"
+#include "src/train/layers/spatial.h"
 
 namespace capstan::layers {
 
@@ -26,15 +27,13 @@ struct ConvLSTMConfig : ConvLSTMOptions {
   std::vector<std::int64_t> kernel_size;
   static std::span<const OptionField> fields() {
     using O = ConvLSTMConfig;
-    static constexpr std::string_view kPaddings[] = {"valid", "same"};
-    static constexpr std::string_view kFormats[] = {"channels_last", "channels_first"};
     static constexpr auto all =
         detail::joined(detail::run_options<O>(),
                        std::array{option<&O::filters, O>("filters", true).at_least(1),
                                   option<&O::kernel_size, O>("kernel_size", true).at_least(1),
                                   option<&O::strides, O>("strides").at_least(1),
-                                  option<&O::padding, O>("padding").one_of(kPaddings),
-                                  option<&O::data_format, O>("data_format").one_of(kFormats),
+                                  detail::padding_option<O>(),
+                                  detail::data_format_option<O>(),
                                   option<&O::dilation_rate, O>("dilation_rate").at_least(1),
                                   option<&O::activation, O>("activation"),
                                   option<&O::recurrent_activation, O>("recurrent_activation"),

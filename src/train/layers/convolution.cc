@@ -22,9 +22,9 @@ struct ConvConfig : ConvOptions<N> {
     static constexpr auto all = detail::with_kernel_options<O>(
         {option<&O::filters, O>("filters", true).at_least(1),
          option<&O::kernel_size, O>("kernel_size", true).at_least(1), option<&O::strides, O>("strides").at_least(1),
-         option<&O::padding, O>("padding").one_of(N == 1 ? Names(detail::kPaddings1D) : Names(detail::kWindowPaddings)),
-         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
-         option<&O::dilation_rate, O>("dilation_rate").at_least(1), option<&O::groups, O>("groups").at_least(1)});
+         detail::padding_option<O>(N == 1 ? Names(detail::kPaddings1D) : Names(detail::kWindowPaddings)),
+         detail::data_format_option<O>(), option<&O::dilation_rate, O>("dilation_rate").at_least(1),
+         option<&O::groups, O>("groups").at_least(1)});
     return all;
   }
 };
@@ -38,9 +38,9 @@ class ConvBody final : public detail::KernelLayer<ConvBody<N>, ConvConfig<N>> {
   static constexpr char kText[] = "A convolution, a bias and an activation.";
   explicit ConvBody(const ConvConfig<N>& given)
       : Base(given),
-        is_first_(given.data_format == "channels_first"),
-        is_causal_(given.padding == "causal"),
-        padding_(given.padding == "same" ? "SAME" : "VALID") {
+        is_first_(this->options.data_format == "channels_first"),
+        is_causal_(this->options.padding == "causal"),
+        padding_(this->options.padding == "same" ? "SAME" : "VALID") {
     CAPSTAN_CHECK(given.filters % given.groups == 0, ValueError, kName, ": ", given.filters,
                   " filters do not divide into ", given.groups, " groups");
     detail::check_strides(kName, given.strides.lengths, given.dilation_rate.lengths);

@@ -37,10 +37,8 @@ struct TransposeConfig : ConvTransposeOptions<N> {
     static constexpr auto all = detail::with_kernel_options<O>(
         {option<&O::filters, O>("filters", true).at_least(1),
          option<&O::kernel_size, O>("kernel_size", true).at_least(1), option<&O::strides, O>("strides").at_least(1),
-         option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
-         option<&O::output_padding, O>("output_padding").at_least(0),
-         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
-         option<&O::dilation_rate, O>("dilation_rate").at_least(1)});
+         detail::padding_option<O>(), option<&O::output_padding, O>("output_padding").at_least(0),
+         detail::data_format_option<O>(), option<&O::dilation_rate, O>("dilation_rate").at_least(1)});
     return all;
   }
 };
@@ -53,7 +51,9 @@ class TransposeBody final : public detail::KernelLayer<TransposeBody<N>, Transpo
   static constexpr const char* kName = kTransposeNames[N - 1];
   static constexpr char kText[] = "The transpose of a convolution, a bias and an activation.";
   explicit TransposeBody(const TransposeConfig<N>& given)
-      : Base(given), is_first_(given.data_format == "channels_first"), is_same_(given.padding == "same") {
+      : Base(given),
+        is_first_(this->options.data_format == "channels_first"),
+        is_same_(this->options.padding == "same") {
     detail::check_strides(kName, given.strides.lengths, given.dilation_rate.lengths);
     for (std::size_t i = 0; i < N && given.output_padding; ++i) {
       CAPSTAN_CHECK(given.output_padding->lengths[i] < given.strides.lengths[i], ValueError, kName,

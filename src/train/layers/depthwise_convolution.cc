@@ -19,9 +19,9 @@ constexpr char kSeparableNames[][16] = {"SeparableConv1D", "SeparableConv2D"};
 template <class O, std::size_t A, std::size_t B>
 constexpr auto with_depthwise_options(const OptionField (&first)[A], const OptionField (&last)[B]) {
   const OptionField shared[] = {option<&O::strides, O>("strides").at_least(1),
-                                option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
+                                detail::padding_option<O>(),
                                 option<&O::depth_multiplier, O>("depth_multiplier").at_least(1),
-                                option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
+                                detail::data_format_option<O>(),
                                 option<&O::dilation_rate, O>("dilation_rate").at_least(1),
                                 option<&O::activation, O>("activation").changeable(),
                                 option<&O::use_bias, O>("use_bias"),
@@ -78,8 +78,8 @@ class DepthwiseBase : public detail::KernelLayer<Derived, Config> {
  protected:
   explicit DepthwiseBase(const Config& given)
       : detail::KernelLayer<Derived, Config>(given),
-        is_first_(given.data_format == "channels_first"),
-        padding_(given.padding == "same" ? "SAME" : "VALID") {
+        is_first_(this->options.data_format == "channels_first"),
+        padding_(this->options.padding == "same" ? "SAME" : "VALID") {
     detail::check_strides(Derived::kName, given.strides.lengths, given.dilation_rate.lengths);
   }
 

@@ -23,8 +23,8 @@ constexpr char kAdaptiveNames[][3][25] = {
 struct GlobalConfig : GlobalPoolingOptions {
   static std::span<const OptionField> fields() {
     using O = GlobalConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::data_format, O>("data_format").one_of(detail::kDataFormats), option<&O::keepdims, O>("keepdims")});
+    static constexpr auto all =
+        with_layer_options<O>({detail::data_format_option<O>(), option<&O::keepdims, O>("keepdims")});
     return all;
   }
 };
@@ -42,7 +42,7 @@ class GlobalBody final : public ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConf
   static constexpr const char* kText = IsMax ? "The largest element of each channel." : "The mean of each channel.";
   explicit GlobalBody(const GlobalConfig& given)
       : ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConfig>(given),
-        first_axis_(given.data_format == "channels_first" ? 2 : 1) {
+        first_axis_(this->options.data_format == "channels_first" ? 2 : 1) {
     if (!IsMax) this->converts_integers();
   }
 
@@ -79,9 +79,8 @@ struct AdaptiveConfig : AdaptivePoolingOptions {
   SizeOf<N> output_size = 1;
   static std::span<const OptionField> fields() {
     using O = AdaptiveConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::output_size, O>("output_size", true).at_least(1),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::output_size, O>("output_size", true).at_least(1), detail::data_format_option<O>()});
     return all;
   }
 };

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "capstan/ops/array.h"
+#include "capstan/utils.h"
 #include "src/train/common.h"
 #include "src/train/layer_state.h"
 #include "src/train/layers/attention_inputs.h"
@@ -36,7 +37,7 @@ struct GroupQueryAttentionConfig : GroupQueryAttentionOptions {
 
 // Keras's class is named GroupedQueryAttention, under which its layers get their names.
 GroupQueryAttentionConfig named(GroupQueryAttentionConfig given) {
-  if (given.name.empty()) given.name = detail::automatic_name("grouped_query_attention");
+  if (given.name.empty()) given.name = auto_name("grouped_query_attention");
   return given;
 }
 

@@ -27,8 +27,7 @@ struct ResizingConfig : ResizingOptions {
          option<&O::crop_to_aspect_ratio, O>("crop_to_aspect_ratio"),
          option<&O::pad_to_aspect_ratio, O>("pad_to_aspect_ratio"),
          option<&O::fill_mode, O>("fill_mode").one_of(kConstant), option<&O::fill_value, O>("fill_value"),
-         option<&O::antialias, O>("antialias"),
-         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+         option<&O::antialias, O>("antialias"), detail::data_format_option<O>()});
     return all;
   }
 };
@@ -84,9 +83,9 @@ struct CenterCropConfig : CenterCropOptions {
   std::int64_t height = 1, width = 1;
   static std::span<const OptionField> fields() {
     using O = CenterCropConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::height>("height", true).at_least(1), option<&O::width>("width", true).at_least(1),
-         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::height>("height", true).at_least(1),
+                               option<&O::width>("width", true).at_least(1), detail::data_format_option<O>()});
     return all;
   }
 };
@@ -113,9 +112,9 @@ struct RandomCropConfig : RandomPlaceOptions {
   std::int64_t height = 1, width = 1;
   static std::span<const OptionField> fields() {
     using O = RandomCropConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::height>("height", true).at_least(1), option<&O::width>("width", true).at_least(1),
-         option<&O::seed, O>("seed"), option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all = with_layer_options<O>({option<&O::height>("height", true).at_least(1),
+                                                       option<&O::width>("width", true).at_least(1),
+                                                       option<&O::seed, O>("seed"), detail::data_format_option<O>()});
     return all;
   }
 };

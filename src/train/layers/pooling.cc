@@ -18,10 +18,8 @@ struct PoolConfig : PoolingOptions<N> {
   static std::span<const OptionField> fields() {
     using O = PoolConfig;
     static constexpr auto all =
-        with_layer_options<O>({option<&O::pool_size, O>("pool_size").at_least(1),
-                               option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
-                               option<&O::strides, O>("strides").at_least(1),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+        with_layer_options<O>({option<&O::pool_size, O>("pool_size").at_least(1), detail::padding_option<O>(),
+                               option<&O::strides, O>("strides").at_least(1), detail::data_format_option<O>()});
     return all;
   }
 };
@@ -39,8 +37,8 @@ class PoolBody final : public ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>>
   static constexpr const char* kText = IsMax ? "The largest element of each window." : "The mean of each window.";
   explicit PoolBody(const PoolConfig<N>& given)
       : ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>>(with_strides(given)),
-        is_first_(given.data_format == "channels_first"),
-        padding_(given.padding == "same" ? "SAME" : "VALID") {}
+        is_first_(this->options.data_format == "channels_first"),
+        padding_(this->options.padding == "same" ? "SAME" : "VALID") {}
 
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override {

@@ -25,9 +25,9 @@ struct RandomContrastConfig : RandomColorOptions {
   FactorAroundOne factor = 0;
   static std::span<const OptionField> fields() {
     using O = RandomContrastConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::factor>("factor", true).at_least(0).at_most(1), option<&O::value_range, O>("value_range"),
-         option<&O::seed, O>("seed"), option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all = with_layer_options<O>({option<&O::factor>("factor", true).at_least(0).at_most(1),
+                                                       option<&O::value_range, O>("value_range"),
+                                                       option<&O::seed, O>("seed"), detail::data_format_option<O>()});
     return all;
   }
 };
@@ -63,9 +63,9 @@ struct RandomBrightnessConfig : RandomColorOptions {
   FactorRange factor = 0;
   static std::span<const OptionField> fields() {
     using O = RandomBrightnessConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::factor>("factor", true).at_least(-1).at_most(1), option<&O::value_range, O>("value_range"),
-         option<&O::seed, O>("seed"), option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all = with_layer_options<O>({option<&O::factor>("factor", true).at_least(-1).at_most(1),
+                                                       option<&O::value_range, O>("value_range"),
+                                                       option<&O::seed, O>("seed"), detail::data_format_option<O>()});
     return all;
   }
 };

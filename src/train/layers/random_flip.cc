@@ -14,9 +14,8 @@ struct RandomFlipConfig : RandomPlaceOptions {
   std::string mode = "horizontal_and_vertical";
   static std::span<const OptionField> fields() {
     using O = RandomFlipConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::mode>("mode").one_of(kDirections), option<&O::seed, O>("seed"),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::mode>("mode").one_of(kDirections), option<&O::seed, O>("seed"), detail::data_format_option<O>()});
     return all;
   }
 };

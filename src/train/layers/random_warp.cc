@@ -23,7 +23,7 @@ constexpr auto with_warp_options(const OptionField (&own)[N]) {
   all[N + 1] = option<&O::interpolation, O>("interpolation").one_of(detail::kWarpInterpolations);
   all[N + 2] = option<&O::seed, O>("seed");
   all[N + 3] = option<&O::fill_value, O>("fill_value");
-  all[N + 4] = option<&O::data_format, O>("data_format").one_of(detail::kDataFormats);
+  all[N + 4] = detail::data_format_option<O>();
   return with_layer_options<O>(all);
 }
 

@@ -25,8 +25,7 @@ std::int64_t batch_of(const Tensor& x) { return elements_of_example(x) == 0 ? x.
 struct FlattenConfig : FlattenOptions {
   static std::span<const OptionField> fields() {
     using O = FlattenConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all = with_layer_options<O>({detail::data_format_option<O>()});
     return all;
   }
 };

@@ -62,8 +62,7 @@ struct PaddingConfig : SpatialOptions {
   static std::span<const OptionField> fields() {
     using O = PaddingConfig;
     static constexpr auto all =
-        with_layer_options<O>({option<&O::padding, O>("padding").at_least(0),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+        with_layer_options<O>({option<&O::padding, O>("padding").at_least(0), detail::data_format_option<O>()});
     return all;
   }
 };
@@ -88,8 +87,7 @@ struct CroppingConfig : SpatialOptions {
   static std::span<const OptionField> fields() {
     using O = CroppingConfig;
     static constexpr auto all =
-        with_layer_options<O>({option<&O::cropping, O>("cropping").at_least(0),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+        with_layer_options<O>({option<&O::cropping, O>("cropping").at_least(0), detail::data_format_option<O>()});
     return fields_of<N>(all);
   }
 };
@@ -114,8 +112,7 @@ struct UpSamplingConfig : SpatialOptions {
   static std::span<const OptionField> fields() {
     using O = UpSamplingConfig;
     static constexpr auto all =
-        with_layer_options<O>({option<&O::size, O>("size").at_least(1),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+        with_layer_options<O>({option<&O::size, O>("size").at_least(1), detail::data_format_option<O>()});
     return fields_of<N>(all);
   }
 };
@@ -146,9 +143,8 @@ struct UpSampling2DConfig : UpSampling2DOptions {
   static std::span<const OptionField> fields() {
     using O = UpSampling2DConfig;
     static constexpr auto all =
-        with_layer_options<O>({option<&O::size, O>("size").at_least(1),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
-                               option<&O::interpolation, O>("interpolation").one_of(kInterpolations)});
+        with_layer_options<O>({option<&O::size, O>("size").at_least(1), detail::data_format_option<O>(),
+                               option<&O::interpolation, O>("interpolation").one_of(kInterpolations).in_any_case()});
     return all;
   }
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "capstan/config.h"
 #include "capstan/layers/sizes.h"
 #include "src/core/check.h"
 
@@ -14,6 +15,16 @@ namespace capstan::detail {
 inline constexpr std::string_view kDataFormats[] = {"channels_last", "channels_first"};
 inline constexpr std::string_view kWindowPaddings[] = {"valid", "same"};
 inline constexpr std::string_view kPaddings1D[] = {"valid", "same", "causal"};
+
+// The rows of tables of options that these layers have in common. As in Keras the texts may be in any case.
+template <class O>
+constexpr OptionField data_format_option() {
+  return option<&O::data_format, O>("data_format").one_of(kDataFormats).in_any_case();
+}
+template <class O>
+constexpr OptionField padding_option(std::span<const std::string_view> paddings = kWindowPaddings) {
+  return option<&O::padding, O>("padding").one_of(paddings).in_any_case();
+}
 
 using Lengths = std::span<const std::int64_t>;
 

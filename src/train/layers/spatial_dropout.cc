@@ -27,8 +27,7 @@ struct ImageConfig : SpatialDropoutOptions {
     using O = ImageConfig;
     static constexpr OptionField all[] = {option<&O::name, O>("name"), option<&O::dtype, O>("dtype"),
                                           option<&O::rate>("rate", true).at_least(0).at_most(1).changeable(),
-                                          option<&O::seed, O>("seed"),
-                                          option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)};
+                                          option<&O::seed, O>("seed"), detail::data_format_option<O>()};
     return all;
   }
 };

@@ -27,9 +27,8 @@ struct STFTSpectrogramConfig : STFTSpectrogramOptions {
         {option<&O::mode, O>("mode").one_of(kSpectra), option<&O::frame_length, O>("frame_length").at_least(2),
          option<&O::frame_step, O>("frame_step").at_least(1), option<&O::fft_length, O>("fft_length").at_least(2),
          option<&O::window, O>("window").one_of(kWindows), option<&O::periodic, O>("periodic"),
-         option<&O::scaling, O>("scaling").one_of(kScalings),
-         option<&O::padding, O>("padding").one_of(detail::kWindowPaddings), option<&O::expand_dims, O>("expand_dims"),
-         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+         option<&O::scaling, O>("scaling").one_of(kScalings), detail::padding_option<O>(),
+         option<&O::expand_dims, O>("expand_dims"), detail::data_format_option<O>()});
     return all;
   }
 };
