@@ -224,7 +224,7 @@ MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path 
         "resnet", "resnet50", "resnet_v2", "vgg16", "mobilenet_v2", "efficientnet", "densenet", "xception")),
     "keras.random", "keras.backend", "keras.config", "keras.mixed_precision", "keras.ops", "keras.ops.numpy",
     "keras.ops.nn", "keras.ops.linalg", "keras.ops.image",
-    "train", "saved_model", "keras.export", "files", "dtypes", "summary", "strings", "io", "io.gfile", "ragged", "sparse",
+    "train", "saved_model", "keras.export", "files", "dtypes", "summary", "strings", "io", "io.gfile", "ragged", "sparse", "sets",
     "distribute", "lookup", "data.experimental", "keras.preprocessing", "keras.preprocessing.text", "keras.preprocessing.sequence",
     "keras.preprocessing.image", "autograph", "autograph.experimental", "compat", "test")}
 # Where each class has its stub: the first module above that has it under its own name.

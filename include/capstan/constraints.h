@@ -74,6 +74,12 @@ CAPSTAN_EXPORT AttributeValue get_field(const Constraint& field);
 ///     optimizers::SGD({.learning_rate = 1}).apply_gradients({zeros({2})}, {w});
 ///     w.value();  // [0, 2]
 CAPSTAN_EXPORT void set_constraint(const Variable& variable, const Constraint& constraint);
+/// What the constraint of a variable makes of a value; an empty function if it has none. Errors: ValueError for an
+/// empty variable.
+///
+///     Variable w(constant({-1.0, 2.0}));
+///     if (const auto constraint = constraint_of(w)) w.assign(constraint(w.value()));
+CAPSTAN_EXPORT std::function<Tensor(const Tensor&)> constraint_of(const Variable& variable);
 
 /// Constraints under the names and with the formulas of Keras. A norm is taken over `axis`: 0 for the incoming weights
 /// of each unit of a dense kernel, {0, 1, 2} for each filter of an image convolution. Errors, when called: IndexError

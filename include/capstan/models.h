@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -139,6 +140,8 @@ struct SummaryOptions {
 struct SaveModelOptions {
   bool overwrite = true;
   bool include_optimizer = true;  ///< what the optimizer of a compiled model has counted and kept
+  /// What the archive says of compile(), in place of get_compile_config(): for losses and metrics of another language.
+  std::optional<AttributeValue> compile_config = {};
 };
 
 /// The loss and the metrics over a whole data set, the metrics in the order of compile().
@@ -440,6 +443,8 @@ CAPSTAN_EXPORT Model model_from_json(std::string_view json);
 struct LoadModelOptions {
   /// The model is compiled as it was, and its optimizer goes on where it was.
   bool compile = true;
+  /// Compiles it as the archive says, in place of compile_from_config(): for losses and metrics of another language.
+  std::function<void(const Model& model, const AttributeValue& config)> compile_with = {};
 };
 
 /// Reads a `.keras` archive that Model::save() or Keras wrote. Classes of one's own have to be registered under the

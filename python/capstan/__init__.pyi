@@ -1,7 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan.keras.initializers import Constant as constant_initializer, Ones as ones_initializer, RandomNormal as random_normal_initializer, RandomUniform as random_uniform_initializer, Zeros as zeros_initializer
+from capstan.keras.initializers import Constant as Constant, Ones as ones_initializer, RandomNormal as random_normal_initializer, RandomUniform as random_uniform_initializer, Zeros as zeros_initializer
 from capstan import autodiff as autodiff
 from capstan import autograph as autograph
 from capstan import bitwise as bitwise
@@ -28,6 +28,7 @@ from capstan.keras import optimizers as optimizers
 from capstan import ragged as ragged
 from capstan import random as random
 from capstan import saved_model as saved_model
+from capstan import sets as sets
 from capstan import signal as signal
 from capstan import sparse as sparse
 from capstan import strings as strings
@@ -120,6 +121,8 @@ class RaggedTensor:
     @classmethod
     def from_rows(cls, rows: Any, dtype: Any = None) -> Any: ...
     @classmethod
+    def from_sparse(cls, st_input: Any, name: _b.str | None = None, row_splits_dtype: _b.str | Any = 'int64') -> Any: ...
+    @classmethod
     def from_tensor(cls, tensor: Any, lengths: Any = None, padding: Any = None, ragged_rank: _b.int | Any = 1, name: _b.str | None = None) -> Any: ...
     @classmethod
     def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: _b.str | None = None, validate: _b.bool = True) -> Any: ...
@@ -133,6 +136,7 @@ class RaggedTensor:
     def row_starts(self, name: _b.str | None = None) -> Any: ...
     shape: Any
     def to_list(self) -> Any: ...
+    def to_sparse(self, name: _b.str | None = None) -> Any: ...
     def to_tensor(self, default_value: Any = None, name: _b.str | None = None, shape: Any = None) -> Any: ...
     def value_rowids(self, name: _b.str | None = None) -> Any: ...
     values: Any
@@ -154,6 +158,7 @@ class SparseTensor:
 class Tensor:
     """An immutable array of numbers."""
     def __init__(self) -> None: ...
+    assign: Any
     dense_shape: Any
     device: Any
     dtype: DType
@@ -280,6 +285,7 @@ class Variable:
     def assign_sub(self, delta: Any, use_locking: _b.bool = False, name: _b.str | None = None, read_value: _b.bool = True) -> Any:
         """Decreases the value."""
         ...
+    constraint: Any
     device: Any
     dtype: DType
     def eval(self, session: Any = None) -> Any: ...
@@ -386,6 +392,9 @@ class ShapeError(InvalidArgumentError):
 class ValueError_(InvalidArgumentError):
     """Unspecified run-time error."""
     ...
+class constant_initializer(Constant):
+    """Makes a tensor of given values: one for all elements, or as many as there are, in their order."""
+    def __init__(self, value: _b.float | Any = 0.0) -> None: ...
 def Assert(condition: Any, data: Any, summarize: Any = None, name: _b.str | None = None) -> Any: ...
 OPS: Any
 class UnconnectedGradients:
@@ -1058,6 +1067,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: _b.str | None = None) -> Tensor:
 def tile(input: Any, multiples: Any, name: _b.str | None = None) -> Tensor:
     """Copies of a tensor side by side along each axis."""
     ...
+def timestamp(name: _b.str | None = None) -> Any: ...
 def to_float(x: Any, name: _b.str | None = None) -> Any: ...
 def top_k(input: Any, k: _b.int | Any = 1, sorted: _b.bool = True, index_type: Any = ..., name: _b.str | None = None) -> _b.tuple[Tensor, Tensor]: ...
 def trace(x: Any, name: _b.str | None = None) -> Tensor:

@@ -78,11 +78,10 @@ def timestamp(name=None):
 class constant_initializer(initializers.Constant):  # noqa: N801
     """Makes a tensor of given values: one for all elements, or as many as there are, in their order."""
 
-    def __call__(self, shape, dtype=None, **kwargs):
-        value = np.asarray(self.value)
-        if value.size != 1:
-            return _ops.OPS["reshape"](_ops.convert_to_tensor(value, dtype=dtype or "float32"), list(shape))
-        return super().__call__(shape, dtype)
+    def __call__(self, shape, dtype=None):
+        value = _ops.convert_to_tensor(self.value, dtype=dtype)
+        many = value.shape.num_elements() != 1
+        return _ops.OPS["reshape"](value, list(shape)) if many else _ops.fill(list(shape), _ops.OPS["reshape"](value, []))
 
 
 def install(tf):

@@ -256,8 +256,10 @@ def item_assigner(variable, key):
     """What `v[key].assign` is: a function that changes these elements of the variable."""
     def assign(value, name=None, read_value=True):
         """Changes these elements of the variable to `value`, which is broadcast to their shape, and gives the variable."""
+        del read_value  # in any case
         ops = _core_ops()
-        numbers = ops["reshape"](ops["range"](ops["size"](variable)), variable.shape)[key]
+        lengths = list(variable.shape)
+        numbers = convert_to_tensor(np.arange(int(np.prod(lengths, dtype=int))).reshape(lengths))[key]
         value = ops["broadcast_to"](convert_to_tensor(value, dtype=variable.dtype), numbers.shape)
         flat = ops["tensor_scatter_nd_update"](ops["reshape"](variable, [-1]), ops["reshape"](numbers, [-1, 1]),
                                                ops["reshape"](value, [-1]))

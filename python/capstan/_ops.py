@@ -11,6 +11,7 @@ from ._convert import constant, convert_to_tensor, dims, is_tensor, refuse
 from ._core import Tensor, Variable
 from ._dtypes import as_dtype, float32, int32, int64
 from ._known import known, remember
+from .ragged import RaggedTensor
 
 OPS = {name: _core.bind(name, name, parameters)
        for name, parameters in _table.read(_table.TABLE, _core.list_ops()).items()}
@@ -149,6 +150,8 @@ def shape(input, out_type=int32, name=None):
 
 def size(input, out_type=int32, name=None):
     """The number of elements, as a tensor."""
+    if isinstance(input, RaggedTensor):
+        return OPS["size"](input, as_dtype(out_type))
     input = convert_to_tensor(input)
     result = OPS["size"](input, as_dtype(out_type))
     return remember(result, input.shape.num_elements()) if result.is_symbolic else result
@@ -161,9 +164,9 @@ def shape_n(input, out_type=int32, name=None):
 
 def cast(x, dtype, name=None):
     """The same numbers in another dtype."""
-    x = x if isinstance(x, (Tensor, Variable)) else convert_to_tensor(x)
+    x = x if isinstance(x, (Tensor, Variable, RaggedTensor)) else convert_to_tensor(x)
     dtype = as_dtype(dtype)
-    if x.dtype is dtype:
+    if x.dtype is dtype and not isinstance(x, RaggedTensor):
         return x if isinstance(x, Tensor) else x.value()
     return OPS["cast"](x, dtype)
 
@@ -189,6 +192,8 @@ def _hint(*values):
 
 def where(condition, x=None, y=None, name=None):
     """x where the condition holds, else y; without both the coordinates where it holds."""
+    if isinstance(condition, RaggedTensor):
+        return OPS["where"](condition, x, y)
     condition = cast(convert_to_tensor(condition), _dtypes.bool)
     if x is None and y is None:
         return OPS["where_indices"](condition)

@@ -17,7 +17,7 @@ _OF_ELEMENTS = set("""
 # Of these one argument is looked up element by element.
 _LOOKED_UP = {"gather": "indices", "embedding_lookup": "ids"}
 _REDUCED = {"reduce_sum": "unsorted_segment_sum", "reduce_prod": "unsorted_segment_prod", "reduce_max": "unsorted_segment_max",
-            "reduce_min": "unsorted_segment_min", "reduce_mean": "unsorted_segment_mean"}
+            "reduce_min": "unsorted_segment_min", "reduce_mean": None}
 
 
 def _beside(like, other, name):
@@ -52,6 +52,9 @@ def _segments(name, values, numbers, count):
         hits = OPS["cast"](values if name == "reduce_any" else OPS["logical_not"](values), "int32")
         found = OPS["unsorted_segment_sum"](hits, numbers, count) > 0
         return found if name == "reduce_any" else OPS["logical_not"](found)
+    if name == "reduce_mean":  # of nothing: not a number
+        many = np.bincount(np.asarray(numbers), minlength=count).reshape(-1, *[1] * (values.shape.rank - 1))
+        return OPS["unsorted_segment_sum"](values, numbers, count) / convert_to_tensor(many, dtype=values.dtype)
     return OPS[_REDUCED[name]](values, numbers, count)
 
 

@@ -8,6 +8,7 @@ from . import _core, _csv_datasets, _dataset_functions, _modules, nest
 from ._convert import convert_to_tensor, refuse
 from ._texts import TextTensor
 from .ragged import RaggedTensor
+from .sparse import SparseTensor
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -250,7 +251,7 @@ def _as_element(structure):
     if isinstance(structure, tuple) and not isinstance(structure, _core.TensorShape):
         items = [_as_element(item) for item in structure]
         return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
-    return structure if isinstance(structure, RaggedTensor) else convert_to_tensor(structure)
+    return structure if isinstance(structure, (RaggedTensor, SparseTensor)) else convert_to_tensor(structure)
 
 
 def _are_tensors(leaves):

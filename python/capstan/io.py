@@ -12,6 +12,7 @@ from ._dtypes import as_dtype, uint8
 from ._paths import bytes_of, matching, opened, path_of, patterns_of
 from ._records import (FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, TFRecordOptions, TFRecordWriter,
                        VarLenFeature, parse_example, parse_single_example)
+from ._sequence_examples import parse_single_sequence_example  # noqa: F401
 from ._texts import mapped, need_texts
 
 
@@ -191,4 +192,4 @@ for _function in (decode_image, decode_png, decode_jpeg, encode_png, encode_jpeg
 gfile = _gfile.make()
 __all__ = ["gfile", *(name for name, value in list(globals().items())
                       if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") in (
-                          __name__, f"{__package__}._records"))]
+                          __name__, f"{__package__}._records", f"{__package__}._sequence_examples"))]

@@ -60,6 +60,25 @@ class RaggedTensor:
         return cls.from_rows(rows, tensor.dtype if hasattr(tensor, "dtype") else None)
 
     @classmethod
+    def from_sparse(cls, st_input, name=None, row_splits_dtype="int64"):
+        """The rows of a SparseTensor of two axes, whose values are at the beginning of each row without gaps."""
+        lengths = np.bincount(st_input._indices[:, 0], minlength=int(st_input._shape[0]))
+        columns = np.concatenate([np.arange(n) for n in lengths]) if len(lengths) else []
+        if st_input._indices[:, 1].tolist() != list(columns) or (np.diff(st_input._indices[:, 0]) < 0).any():
+            raise _core.ValueError_("RaggedTensor.from_sparse: values are not in order, or there are gaps between them")
+        return cls.from_row_lengths(st_input.values, lengths).with_row_splits_dtype(row_splits_dtype)
+
+    def to_sparse(self, name=None):
+        """A SparseTensor that has each value at its row and its place in it."""
+        from .sparse import SparseTensor
+        lengths = [len(self), *self._inner_lengths()]
+        if len(lengths) != 2:
+            raise _core.ValueError_(f"to_sparse: a RaggedTensor of {len(lengths)} axes is not supported, it may have 2")
+        rows = np.repeat(np.arange(len(self)), np.diff(self._splits))
+        columns = np.arange(len(self._values)) - np.repeat(self._splits[:-1], np.diff(self._splits))
+        return SparseTensor(np.stack([rows, columns], 1), self._values, lengths)
+
+    @classmethod
     def from_rows(cls, rows, dtype=None):
         """Rows that are tensors, texts or RaggedTensors of one kind."""
         splits = np.concatenate([[0], np.cumsum([len(row) for row in rows])]) if rows else [0]

@@ -7,6 +7,7 @@ from ._core import Variable
 from ._module import Module
 from ._streams import Generator
 from ._examples import BytesList, Example, Feature, Features, FloatList, Int64List  # noqa: F401
+from ._sequence_examples import FeatureList, FeatureLists, SequenceExample  # noqa: F401
 
 
 # What an object of Python stands for, if that has state; losses and schedules have none.

@@ -71,10 +71,10 @@ AttributeValue compile_config(const Model& model) {
   }
 }
 
-std::string config_text(const Model& model) {
+std::string config_text(const Model& model, const SaveModelOptions& options) {
   AttributeValue config = serialize(model);
   if (!is_known_kind(model)) config.set("build_config", build_config(model));
-  config.set("compile_config", compile_config(model));
+  config.set("compile_config", options.compile_config ? *options.compile_config : compile_config(model));
   return config.to_json();
 }
 
@@ -106,7 +106,9 @@ Model read_model(io::KerasArchive& archive, const std::string& path, const LoadM
   const bool has_none = !has_weights && model.weights().empty();
   if (!has_none) build(model, config);
   const AttributeValue* const compiled = config.find("compile_config");
-  if (options.compile && compiled != nullptr && compiled->has_value()) model.compile_from_config(*compiled);
+  if (options.compile && compiled != nullptr && compiled->has_value()) {
+    options.compile_with ? options.compile_with(model, *compiled) : model.compile_from_config(*compiled);
+  }
   if (has_none) return model;
   detail::take_weights(kLoad, path, model,
                        detail::match_keras_weights(std::move(stored), path, model, named_weights(model)), false,
@@ -121,7 +123,7 @@ void Model::save(const std::string& path, const SaveModelOptions& options) const
   CAPSTAN_CHECK(options.overwrite || !std::filesystem::exists(path), ValueError, "save: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   CAPSTAN_CHECK(is_built(), ValueError, "save: \"", name(), "\" has no weights yet", help("call it, or build() it"));
-  const std::string config = config_text(*this), about = metadata();
+  const std::string config = config_text(*this, options), about = metadata();
   const std::vector<std::byte> weights =
       io::hdf5_bytes(kSave, detail::keras_weights_of(*this, options.include_optimizer));
   io::ZipWriter archive(kSave, path);

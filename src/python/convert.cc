@@ -11,12 +11,13 @@
 #include <memory>
 #include <mutex>
 
+#include "capstan/function.h"
 #include "capstan/memory.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
+#include "src/python/composites.h"
 #include "src/python/graph_layers.h"
 #include "src/python/objects.h"
-#include "src/python/composites.h"
 #include "src/python/texts.h"
 
 namespace capstan::python {
@@ -353,8 +354,9 @@ Tensor to_tensor(PyObject* o, Wish wish) {
         "them, in front of a model or in Dataset.map");
   }
   if (is_composite(o)) {
-    throw DTypeError("convert: a " + name_of_type(o) +
-                     " is no tensor\n  help: its to_tensor(), or tf.sparse.to_dense(), makes one of it");
+    const std::string text = "convert: a " + name_of_type(o) + " is no tensor";
+    if (inside_function()) throw ValueNeededError(text + ", and there are no symbols of it");
+    throw DTypeError(text + "\n  help: its to_tensor(), or tf.sparse.to_dense(), makes one of it");
   }
   if (PyObject_CheckBuffer(o) != 0) return array_of(o, wish);
   if (const nb::object own = attribute(o, "__capstan_tensor__"); own.is_valid()) {
@@ -392,6 +394,7 @@ bool to_operand(PyObject* o, const DType* beside, Tensor& holder, Operand* opera
   }
   if (is_variable(o)) return *operand = Operand(static_cast<const Variable&>(variable_of(o))), true;
   if (o == Py_None || PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o)) return false;
+  if (is_composite(o) && !is_text(o)) return false;  // its class knows what an operator is
   holder = to_tensor(o, {beside});
   return *operand = Operand(static_cast<const Tensor&>(holder)), true;
 }

@@ -4,8 +4,8 @@
 // What a function of Python gives is one part that holds a structure, so that nothing has to be known of it before.
 #include <nanobind/stl/optional.h>
 
-#include "src/python/datasets.h"
 #include "src/python/composites.h"
+#include "src/python/datasets.h"
 #include "src/python/texts.h"
 
 namespace capstan::python {

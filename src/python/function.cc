@@ -11,8 +11,8 @@
 
 #include "capstan/control_flow.h"
 #include "capstan/dynamic.h"
-#include "src/python/nest.h"
 #include "src/python/composites.h"
+#include "src/python/nest.h"
 
 namespace capstan::python {
 

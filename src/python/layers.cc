@@ -66,7 +66,7 @@ class PythonBody : public Base {
 
   Nest call(const Nest& inputs, const CallOptions& options) override {
     const Locked lock;
-    const nb::object given = nb::steal(from_nest(inputs));
+    const nb::object given = as_given(inputs);
     nb::dict named;
     if (side.takes_training) named["training"] = bool{options.training};
     if (side.takes_mask) named["mask"] = nb::steal(from_nest(options.mask));
@@ -89,6 +89,9 @@ class PythonBody : public Base {
     if (side.object == nullptr) throw ValueError("layer: the Python object of this layer is gone");
     return steal(PyObject_GetAttrString(side.object, name));
   }
+
+  // What Python's `call` is given.
+  virtual nb::object as_given(const Nest& inputs) { return nb::steal(from_nest(inputs)); }
 
  private:
   const ClassInfo& info_;
@@ -146,6 +149,18 @@ class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
   }
 
  protected:
+  // A model of the library leaves floating inputs to its layers; `call` of a class of Python's may compute with them,
+  // so they have its dtype, as in Keras.
+  nb::object as_given(const Nest& inputs) override {
+    const auto converted = [&](const Tensor& x) {
+      return is_floating(x.dtype()) && x.dtype() != compute_dtype() ? cast(x, compute_dtype()) : x;
+    };
+    if (inputs.is_tensor()) return nb::steal(wrap(converted(inputs.tensor())));
+    return map_leaves(PythonBody::as_given(inputs).ptr(), [&](PyObject* leaf) {
+      return is_tensor(leaf) ? wrap(converted(tensor_of(leaf))) : Py_NewRef(leaf);
+    });
+  }
+
   StepLogs train_step(const Batch& batch) override {
     return has_train_step ? call_step("train_step", batch) : PythonBody::train_step(batch);
   }

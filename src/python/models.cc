@@ -364,11 +364,24 @@ void add_models(nb::module_& m) {
     const Model model = model_of(h);
     return model.is_compiled() ? nb::cast(model.optimizer()) : nb::none();
   });
-  m.def("save_model", [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer) {
-    model_of(h).save(path, {.overwrite = overwrite, .include_optimizer = optimizer});
+  m.def(
+      "save_model",
+      [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer,
+         const std::optional<std::string>& compile_config) {
+        SaveModelOptions options{.overwrite = overwrite, .include_optimizer = optimizer};
+        if (compile_config) options.compile_config = AttributeValue::from_json(*compile_config);
+        model_of(h).save(path, options);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def("load_model", [](const std::string& path, bool compile, const nb::object& compile_with) {
+    const auto with = [&](const Model& model, const AttributeValue& config) {
+      compile_with(LayerHandle{model}, config.to_json());
+    };
+    return LayerHandle{load_model(path, {.compile = compile, .compile_with = with})};
   });
-  m.def("load_model",
-        [](const std::string& path, bool compile) { return LayerHandle{load_model(path, {.compile = compile})}; });
+  m.def("compile_from_config", [](const LayerHandle& h, const std::string& config) {
+    model_of(h).compile_from_config(AttributeValue::from_json(config));
+  });
   m.def("save_weights", [](const LayerHandle& h, const std::string& path, bool overwrite) {
     model_of(h).save_weights(path, overwrite);
   });

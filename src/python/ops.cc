@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "capstan/op_calls.h"
+#include "src/python/composites.h"
 #include "src/python/graph_layers.h"
 #include "src/python/objects.h"
-#include "src/python/composites.h"
 
 namespace capstan::python {
 

@@ -110,6 +110,15 @@ PyObject* get_path(PyObject* self, void*) {
   return PyUnicode_FromString(variable_of(self).path().c_str());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
+PyObject* get_constraint(PyObject* self, void*) {
+  CAPSTAN_PYTHON_TRY
+  auto f = constraint_of(variable_of(self));
+  if (!f) Py_RETURN_NONE;
+  return nb::cpp_function([f = std::move(f)](nb::handle x) { return nb::steal(wrap(f(to_tensor(x.ptr())))); })
+      .release()
+      .ptr();
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
 PyObject* get_trainable(PyObject* self, void*) {
   CAPSTAN_PYTHON_TRY
   return PyBool_FromLong(variable_of(self).trainable());
@@ -195,16 +204,18 @@ PyObject* reduce(PyObject* self, PyObject*) {
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
-PyGetSetDef properties[] = {{"shape", get_shape, nullptr, "The lengths of the axes.", nullptr},
-                            {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
-                            {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
-                            {"name", get_name, nullptr, "The name that it was given.", nullptr},
-                            {"path", get_path, nullptr, "The path of layers to the variable, and its name.", nullptr},
-                            {"trainable", get_trainable, nullptr, "Tapes watch it by themselves.", nullptr},
-                            {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
-                            {"_id", get_identity, nullptr, nullptr, nullptr},
-                            {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {
+    {"shape", get_shape, nullptr, "The lengths of the axes.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
+    {"name", get_name, nullptr, "The name that it was given.", nullptr},
+    {"path", get_path, nullptr, "The path of layers to the variable, and its name.", nullptr},
+    {"constraint", get_constraint, nullptr, "What an update makes of the value, or None.", nullptr},
+    {"trainable", get_trainable, nullptr, "Tapes watch it by themselves.", nullptr},
+    {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
+    {"_id", get_identity, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 constexpr int kNamed = METH_FASTCALL | METH_KEYWORDS;
 PyMethodDef own_methods[] = {{"assign", fast(assign), kNamed,
                               "assign($self, value, use_locking=False, name=None, read_value=True)\n--\n\n"

@@ -51,6 +51,11 @@ void set_constraint(const Variable& variable, const Constraint& constraint) {
   variable.state()->constraint = constraint.function();
 }
 
+std::function<Tensor(const Tensor&)> constraint_of(const Variable& variable) {
+  CAPSTAN_CHECK(variable.has_value(), ValueError, "constraint_of: the variable is an empty handle");
+  return variable.state()->constraint;
+}
+
 Constraint constraints::get(const AttributeValue& value) {
   return value.has_value() ? Constraint(as_body(deserialize("constraint", value))) : Constraint();
 }

@@ -128,8 +128,9 @@ void Sequential::add(const Layer& layer) const {
   CAPSTAN_CHECK(!contains(layer, state), ValueError, "sequential: ", layer.name(), " cannot be added to ", name(),
                 ", which it contains");
   for (const Layer& known : state.sublayers) {
-    CAPSTAN_CHECK(known.name() != layer.name(), ValueError, "sequential: ", name(), " has a layer with the name \"",
-                  layer.name(), "\" already");
+    const bool is_same = &LayerState::of(known) == &LayerState::of(layer);
+    CAPSTAN_CHECK(is_same || known.name() != layer.name(), ValueError, "sequential: ", name(),
+                  " has a layer with the name \"", layer.name(), "\" already");
   }
   const bool was_built = is_built();
   state.sublayers.push_back(layer);

@@ -312,3 +312,86 @@ def test_results_with_names():
     assert float(tf.linalg.slogdet(x).log_abs_determinant) == pytest.approx(np.log(10), rel=1e-6)
     assert tf.linalg.lu(x).p.shape == (2,)
     assert type(tf.function(lambda x: tf.math.top_k(x, 2))(x)).__name__ == "top_k"
+
+
+# --- what books and courses written for TensorFlow do ---
+
+def test_items_of_variables_are_assigned():
+    v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert v[0, 1].assign(42).numpy().tolist() == [[1, 42, 3], [4, 5, 6]]
+    v[:, 2].assign([0.0, 1.0])
+    v[0].assign(7.0)
+    v[..., -1].assign([1, 2])
+    v[tf.constant(1)].assign([0.0, 0.0, 0.0])
+    assert v.numpy().tolist() == [[7, 7, 1], [0, 0, 0]]
+    assert hasattr(v[0], "assign") and not hasattr(v[0] + 0, "assign") and not hasattr(tf.constant([1])[0], "assign")
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        v[0].assign([1.0, 2.0])
+
+    @tf.function
+    def f(x):
+        v[1].assign(x * 2)
+        return v + 0
+    assert f(tf.constant([1.0, 2.0, 3.0])).numpy().tolist() == [[7, 7, 1], [2, 4, 6]]
+    assert len(f.pretty_printed_concrete_signatures()) > 0
+    item = v[1]
+    del v
+    item.assign([0.0, 0.0, 0.0])  # an item keeps the variable alive
+
+
+def test_items_of_variables_do_not_leak():
+    import gc
+    import weakref
+    v = tf.Variable([1.0, 2.0])
+    gone = weakref.ref(v)
+    for _ in range(200):
+        v[0]
+    kept = [v[0] for _ in range(200)]
+    del v, kept
+    gc.collect()
+    assert gone() is None
+
+
+def test_sequence_examples():
+    def of(**lists):
+        return tf.train.Feature(**lists)
+    words = [of(bytes_list=tf.train.BytesList(value=[b"x", b"y"])), of(bytes_list=tf.train.BytesList(value=[b"z"]))]
+    numbers = [of(float_list=tf.train.FloatList(value=[1.0, 2.0]))] * 3
+    whole = tf.train.SequenceExample(
+        context=tf.train.Features(feature={"a": of(int64_list=tf.train.Int64List(value=[1, 2]))}),
+        feature_lists=tf.train.FeatureLists(feature_list={"w": tf.train.FeatureList(feature=words),
+                                                          "n": tf.train.FeatureList(feature=numbers)}))
+    message = whole.SerializeToString()
+    assert len(message) == 90 and tf.train.SequenceExample.FromString(message) == whole  # the length of TensorFlow's
+    context, lists = tf.io.parse_single_sequence_example(
+        message, {"a": tf.io.FixedLenFeature([2], tf.int64)},
+        {"w": tf.io.VarLenFeature(tf.string), "n": tf.io.FixedLenSequenceFeature([2], tf.float32)})
+    assert context["a"].numpy().tolist() == [1, 2] and lists["n"].numpy().tolist() == [[1, 2]] * 3
+    assert tf.sparse.to_dense(lists["w"]).numpy().tolist() == [[b"x", b"y"], [b"z", b""]]
+    ragged = tf.io.parse_single_sequence_example(message, {}, {"w": tf.io.RaggedFeature(tf.string)})[1]["w"]
+    assert ragged.to_list() == [[b"x", b"y"], [b"z"]]
+    for end in range(len(message)):
+        try:
+            tf.io.parse_single_sequence_example(message[:end], {}, {"n": tf.io.FixedLenSequenceFeature([2], tf.float32)})
+        except (IOError, ValueError):
+            continue
+    with pytest.raises(ValueError, match="could not be found"):
+        tf.io.parse_single_sequence_example(message, {}, {"q": tf.io.FixedLenSequenceFeature([2], tf.float32)})
+    with pytest.raises(IOError, match="no list of features has"):
+        tf.io.parse_single_sequence_example(b"\x08\x01", {}, {})
+
+
+def test_small_things():
+    assert float(tf.timestamp()) > 1e9 and tf.timestamp().dtype == tf.float64
+    assert tf.constant_initializer([1, 2, 3, 4])(shape=[2, 2]).numpy().tolist() == [[1, 2], [3, 4]]
+    assert tf.constant_initializer(3)(shape=[2]).numpy().tolist() == [3, 3]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.constant_initializer([1, 2, 3])(shape=[2, 2])
+    assert tf.strings.unicode_decode("a\u00e9", "UTF8").numpy().tolist() == [97, 233]
+    with pytest.raises(ValueError, match="input_encoding"):
+        tf.strings.unicode_decode("a", "UTF-16-BE")
+    assert tf.keras.__version__ == tf.keras.version()
+    with pytest.raises(ValueError, match="names of the classes are not downloaded"):
+        tf.keras.applications.resnet50.decode_predictions(np.zeros((1, 1000)))
+    with pytest.raises(ValueError, match=r"\[images, 1000\]"):
+        tf.keras.applications.resnet50.decode_predictions(np.zeros((1, 10)))

@@ -487,10 +487,10 @@ class LibraryLayer(Configured, Layer):
         if weight is None:
             given = self.__dict__.get("_given", {})
             if name in given:
-                return given[name]
+                return _tables.as_object(name, given[name])
             config = self._library.get_config() if "_library" in self.__dict__ else {}
             if name in config:
-                return config[name]
+                return _tables.as_object(name, config[name])
             help = "\n  help: take the layer from a model, as model.get_layer(name) does" if name == "output" else ""
             raise AttributeError(f"{self._name} has no attribute {name!r}{help}")
         return weight
@@ -529,12 +529,14 @@ class InputLayer(Layer):
     _is_own_class = False
 
     def __init__(self, shape=None, batch_size=None, dtype=None, sparse=None, ragged=None, batch_shape=None,
-                 input_tensor=None, optional=False, name=None, input_shape=None):
+                 input_tensor=None, optional=False, name=None, input_shape=None, batch_input_shape=None):
         refuse("InputLayer", sparse=(sparse or None, None), ragged=(ragged or None, None),
                input_tensor=(input_tensor, None), optional=(optional, False))
+        batch_shape = batch_shape if batch_shape is not None else batch_input_shape  # as Keras 2 called it
         if batch_shape is not None:
             batch_size, *shape = batch_shape
         shape = shape if shape is not None else input_shape
+        object.__setattr__(self, "batch_shape", (batch_size, *shape))
         object.__setattr__(self, "_input_shape", shape)
         object.__setattr__(self, "_handle", _core.make_input_layer(shape, batch_size, dtype, name or ""))
 

@@ -6,6 +6,7 @@ import numpy as np
 from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
+from .._ops import cast
 from ..data import Dataset
 from . import _config, _objects, _saving
 from ._callbacks import CallbackList, History
@@ -124,7 +125,7 @@ class Model(Layer):
         if validation_data is not None:
             batches = _is_batches(validation_data)
             if not batches:
-                validation_data = (self._numbers(validation_data[0]), *validation_data[1:])
+                validation_data = tuple(_floats(part) for part in (self._numbers(validation_data[0]), *validation_data[1:]))
             options.update(validation_is_batches=batches,
                            validation_size=_length(validation_data) if batches else 0,
                            validation_data=self._numbers(validation_data) if batches else validation_data)
@@ -288,7 +289,8 @@ class Model(Layer):
         """Writes the model as a .keras archive."""
         refuse("save", zipped=(zipped, None, True))
         _saving.check_functions(self)
-        _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
+        _core.save_model(self._handle, str(filepath), overwrite, include_optimizer,
+                         _saving.compile_config_of(self.__dict__.get("_compiled_with")))
 
     def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
         """Writes the call at inference: a folder that tf.saved_model.load() reads, with the endpoint `serve`, or "onnx".
@@ -586,14 +588,21 @@ def _structure(x):
     return nest.map_structure(convert_to_tensor, x)
 
 
+def _floats(x):
+    """The structure of tensors; as in Keras floating numbers are of floatx()."""
+    def converted(leaf):
+        is_other = isinstance(leaf, (Tensor, Variable)) and leaf.dtype.is_floating and leaf.dtype.name != _config.floatx()
+        return cast(leaf, _config.floatx()) if is_other else leaf
+    return nest.map_structure(converted, _structure(x))
+
+
 def _data(x, y, sample_weight, batch_size, steps=None, share=1.0):
     """What the library's loops take; of tensors `share` is used, in `steps` batches if no batch_size is given."""
     if _is_batches(x):
         if y is not None or sample_weight is not None:
             raise ValueError("fit: labels or weights are given beside batches, which have their own")
         return {"is_batches": True, "x": _Passes(x), "size": _length(x)}
-    options = {"is_batches": False, "x": _structure(x), "y": _structure(y),
-               "sample_weight": _structure(sample_weight)}
+    options = {"is_batches": False, "x": _floats(x), "y": _floats(y), "sample_weight": _floats(sample_weight)}
     if batch_size is None and steps:
         examples = int(len(next(iter(nest.flatten(options["x"])))) * share)
         batch_size = max(-(-examples // int(steps)), 1)
@@ -621,13 +630,24 @@ def _logs_as_list(logs):
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def _compile_as(handle, config):
+    """Compiles a model that is read: with classes and functions of the program by Python, else by the library."""
+    given = _saving.compile_arguments(config)
+    if given is None:
+        _core.compile_from_config(handle, config)
+    else:
+        wrap_layer(handle).compile(**given)
+
+
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     """Reads a .keras archive. Nothing that the file names is imported or run, but registered classes, those that the
     program has made, and `custom_objects`."""
     refuse("load_model", safe_mode=(safe_mode, True))
     with _saving.custom_object_scope(custom_objects):
         _saving.make_known()
-        model = wrap_layer(_core.load_model(str(filepath), compile))
+        model = wrap_layer(_core.load_model(str(filepath), compile, _compile_as))
+    if model.__dict__.get("_compiled_with"):
+        return model
     optimizer = _core.model_optimizer(model._handle)
     if optimizer is not None:
         object.__setattr__(model, "optimizer", _objects.wrap_optimizer(optimizer))

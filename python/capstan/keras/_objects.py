@@ -323,6 +323,8 @@ def _named(tables, name):
 def _getter(tables, what, short=None):
     def get(identifier):
         """An object by its name, from a configuration, or the object itself."""
+        if isinstance(identifier, type) and issubclass(identifier, Configured):
+            return identifier()
         if identifier is None or isinstance(identifier, Configured) or not isinstance(identifier, (str, dict)) and (
                 callable(identifier)):
             return identifier
@@ -401,6 +403,8 @@ def get_loss(identifier):
         if cls is None:
             raise ValueError(f"losses.get: unknown name {identifier!r}")
         return cls()
+    if isinstance(identifier, type) and issubclass(identifier, Loss):
+        return identifier()
     return identifier
 
 

@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 
-from .. import _core
+from .. import _core, nest
 from .._convert import refuse
 from .._dtypes import DType
 
@@ -239,6 +239,61 @@ def _library_object(name, module, config):
         if name in classes:
             return classes[name].from_config(config.get("config") or {})
     return _layers.wrap_layer(_core.make_layer(config))
+
+
+# --- what compile() was given ---
+
+_COMPILED = ("optimizer", "loss", "loss_weights", "metrics", "weighted_metrics", "run_eagerly", "steps_per_execution")
+
+
+def _is_own(value):
+    """Whether this is a loss or a metric of the program: a function, or an object of a class of its own."""
+    from . import _objects
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_own, value))
+    if isinstance(value, dict):
+        return any(map(_is_own, value.values()))
+    if isinstance(value, types.FunctionType):
+        return not hasattr(value, "_loss_class")
+    return isinstance(value, (_objects.Loss, _objects.Metric)) and not (type(value)._name and type(value).__module__.startswith(
+        "capstan.keras."))
+
+
+def compile_config_of(given):
+    """What a file says of the arguments of compile() if a loss or a metric is of the program, as JSON; else None: the library
+    writes it. What no program could find again by its name is left out, with a warning."""
+    if not given or not _is_own([given[key] for key in ("loss", "metrics", "weighted_metrics")]):
+        return None
+    import json
+    import warnings
+    try:
+        for value in nest.flatten([given[key] for key in ("loss", "metrics", "weighted_metrics")]):
+            if isinstance(value, types.FunctionType) and "<lambda>" in value.__name__:
+                raise TypeError("a lambda has no name")
+        return json.dumps({key: serialize_keras_object(given[key]) for key in _COMPILED} | {"jit_compile": False})
+    except TypeError as error:
+        warnings.warn(f"save: what compile() was given is left out; {error}", stacklevel=4)
+        return "{}"
+
+
+def compile_arguments(config):
+    """The arguments of compile() that a file says, as JSON, if one of them is of the program; else None."""
+    import json
+    from . import _objects
+    config = json.loads(config)
+
+    def is_own(node):
+        if isinstance(node, list):
+            return any(map(is_own, node))
+        if not isinstance(node, dict):
+            return False
+        name = node.get("class_name")
+        if name is None:
+            return any(map(is_own, node.values()))
+        return name == "function" or name not in _objects.LOSSES and name not in _objects.METRICS
+    if not is_own([config.get(key) for key in ("loss", "metrics", "weighted_metrics")]):
+        return None
+    return {key: _object_of(config[key]) for key in _COMPILED if config.get(key) is not None}
 
 
 NAMES = {f.__name__: f for f in (register_keras_serializable, get_registered_name, get_registered_object,

@@ -35,6 +35,8 @@ UNUSED = {"Dense": _LORA, "EinsumDense": _LORA | {"gptq_unpacked_column_size": (
 # What Keras took under other names, and what it takes and does not use, which have no name here.
 _BEFORE = {"LeakyReLU": {"alpha": "negative_slope"}, "Embedding": {"input_length": None}}
 _BEFORE |= {name: {"implementation": None} for name in ("LSTM", "GRU", "LSTMCell", "GRUCell")}
+# Texts that may be in capitals.
+_IN_ANY_CASE = ("padding", "data_format", "interpolation")
 # Options that are the default if they are None.
 _DEFAULT_IF_NONE = ("name", "dtype", "data_format")
 
@@ -101,6 +103,15 @@ class Lent:
 KNOWN_ACTIVATIONS = {name for name, *_ in _core.classes_of("activation")}
 
 
+def as_object(option, value):
+    """What an attribute gives for an option: initializers and their kin are objects, however they were given."""
+    kind = option.rpartition("_")[2]
+    if value is None or kind not in ("initializer", "regularizer", "constraint"):
+        return value
+    from . import _objects
+    return getattr(_objects, "get_" + kind)(value)
+
+
 class Configured:
     """An object of a class of the library that has a configuration."""
     _kind = _name = ""
@@ -118,11 +129,11 @@ class Configured:
     def __getattr__(self, name):
         """What the object was made with: optimizer.momentum, loss.reduction."""
         if name in self.__dict__.get("_given", ()):
-            return self._given[name]
+            return as_object(name, self._given[name])
         parameter = self._signature.parameters.get(name) if self._name and name[:1] != "_" else None
         if parameter is None or parameter.default is parameter.empty:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return parameter.default
+        return as_object(name, parameter.default)
 
     def __setattr__(self, name, value):
         if self._is_option(name):
@@ -146,7 +157,8 @@ class Configured:
             bound = cls._signature.bind(None, *args, **kwargs)
         except TypeError as error:
             raise OptionError(f"{cls._name}: {error}") from None
-        return {k: v for k, v in bound.arguments.items() if k != "self" and not (v is None and k in _DEFAULT_IF_NONE)}
+        return {k: v.lower() if k in _IN_ANY_CASE and isinstance(v, str) else v for k, v in bound.arguments.items()
+                if k != "self" and not (v is None and k in _DEFAULT_IF_NONE)}
 
     def _config(self, lent):
         return {k: lent.value(v) for k, v in self._given.items()}

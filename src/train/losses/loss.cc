@@ -26,7 +26,10 @@ class OwnFunction final : public LossBody {
   }
   const void* options_data() const override { return nullptr; }
   losses::LossOptions common_options() const override { return options_; }
-  Tensor values(const Tensor& y_true, const Tensor& y_pred) const override { return function_(y_true, y_pred); }
+  // As in Keras a function of the program gets labels of the dtype of the predictions, whatever they were.
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) const override {
+    return function_(detail::floating_labels(y_true, y_pred), y_pred);
+  }
 
  private:
   Loss::Function function_;

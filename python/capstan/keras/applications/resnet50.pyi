@@ -2,5 +2,6 @@
 import builtins as _b
 from typing import Any, Iterator
 from capstan.keras.applications import ResNet50 as ResNet50
+from capstan.keras.applications.resnet import decode_predictions as decode_predictions
 
 def preprocess_input(x: Any, data_format: Any = None) -> Any: ...
