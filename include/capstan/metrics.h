@@ -143,8 +143,8 @@ namespace metrics {
 ///
 ///     Metric metric = metrics::get(AttributeValue::from_json(R"({"class_name": "AUC", "config": {"curve": "PR"}})"));
 CAPSTAN_EXPORT Metric get(const AttributeValue& value);
-/// A metric as Keras writes it, with its name. Errors: ValueError for a function of the program, and for "accuracy" and
-/// "crossentropy", whose class follows from the first update.
+/// A metric as Keras writes it, with its name; of "accuracy" and "crossentropy", whose class follows from the first
+/// update, the name alone. Errors: ValueError for a function of the program.
 ///
 ///     metrics::serialize(metrics::AUC({.curve = "PR"})).to_json();
 CAPSTAN_EXPORT AttributeValue serialize(const Metric& metric);

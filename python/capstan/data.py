@@ -7,8 +7,8 @@ import numpy as np
 from . import _core, _csv_datasets, _dataset_functions, _modules, nest
 from ._convert import convert_to_tensor, refuse
 from ._texts import TextTensor
-from .ragged import RaggedTensor
-from .sparse import SparseTensor
+from .ragged import RaggedTensor as _RaggedTensor
+from .sparse import SparseTensor as _SparseTensor
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -251,7 +251,7 @@ def _as_element(structure):
     if isinstance(structure, tuple) and not isinstance(structure, _core.TensorShape):
         items = [_as_element(item) for item in structure]
         return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
-    return structure if isinstance(structure, (RaggedTensor, SparseTensor)) else convert_to_tensor(structure)
+    return structure if isinstance(structure, (_RaggedTensor, _SparseTensor)) else convert_to_tensor(structure)
 
 
 def _are_tensors(leaves):

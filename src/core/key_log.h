@@ -9,6 +9,7 @@
 
 #include "capstan/error.h"
 #include "src/core/context.h"
+#include "src/core/seed_stream.h"
 
 namespace capstan {
 
@@ -47,5 +48,9 @@ std::uint64_t logged_key(KeyLog* log, const Draw& draw) {
   }
   return log->keys[log->next++];
 }
+
+// The key of an object that draws, such as an initializer or a layer of dropout. It is settled when the object is made,
+// which a traced function may do in its first trace: it is no number of the trace, as next_seed() would be.
+inline std::uint64_t key_of_object() { return logged_key(context.keys, next_in_seed_stream); }
 
 }  // namespace capstan

@@ -171,6 +171,11 @@ void set_op_error() noexcept {
   }
 }
 
+void rethrow_as_value_error(const nb::python_error& error) {
+  if (!error.matches(PyExc_Exception)) throw;
+  throw ValueError(nb::cast<std::string>(nb::str(error.value())));
+}
+
 bool is_untraceable_error() { return PyErr_ExceptionMatches(classes[kUntraceable]) != 0; }
 
 void set_error() noexcept {

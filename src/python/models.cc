@@ -375,7 +375,11 @@ void add_models(nb::module_& m) {
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("load_model", [](const std::string& path, bool compile, const nb::object& compile_with) {
     const auto with = [&](const Model& model, const AttributeValue& config) {
-      compile_with(LayerHandle{model}, config.to_json());
+      try {
+        compile_with(LayerHandle{model}, config.to_json());
+      } catch (const nb::python_error& error) {
+        rethrow_as_value_error(error);
+      }
     };
     return LayerHandle{load_model(path, {.compile = compile, .compile_with = with})};
   });

@@ -120,6 +120,11 @@ void set_error() noexcept;
 void set_signature_error(const std::exception& error) noexcept;
 void set_no_array_error(const TraceError& error) noexcept;
 
+/// In a catch clause: throws an exception of Python as a ValueError of the library, to which what reads a file adds the
+/// name of the file, with what it says and without the places of Python that its own text has. What is no Exception,
+/// such as a KeyboardInterrupt, goes on as it is.
+[[noreturn]] void rethrow_as_value_error(const nb::python_error& error);
+
 /// As set_error(), for ops, which are functions of the package whoever calls them.
 void set_op_error() noexcept;
 

@@ -32,10 +32,8 @@ std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& 
   try {
     const nb::object object = nb::handle(from_config)(own.own_name, own.package, config);
     return nb::cast<const LayerHandle&>(object.attr("_ensure_handle")()).body;
-  } catch (nb::python_error& error) {
-    // What reads a file adds the name of the file to errors of the library.
-    if (!error.matches(PyExc_Exception)) throw;
-    throw ValueError(nb::cast<std::string>(nb::str(error.value())));
+  } catch (const nb::python_error& error) {
+    rethrow_as_value_error(error);
   }
 }
 

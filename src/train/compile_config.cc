@@ -83,12 +83,18 @@ LossWeights weights_of(const AttributeValue& value) {
   return list;
 }
 
+// A name is what compile() takes: "accuracy" follows from the shapes of the data, while Keras's class of that name, which
+// metrics::get() gives, compares numbers.
+Metric metric_of(const AttributeValue& value) {
+  return value.kind == Kind::kString ? Metric(value.text) : metrics::get(value);
+}
+
 std::vector<Metric> metrics_of(const AttributeValue& value) {
   if (is_object(value)) return {metrics::get(value)};
   CAPSTAN_CHECK(value.kind == Kind::kList, ValueError, "compile_from_config: metrics of an output are ",
                 value.to_string());
   std::vector<Metric> list;
-  for (const AttributeValue& item : value.list) list.push_back(metrics::get(item));
+  for (const AttributeValue& item : value.list) list.push_back(metric_of(item));
   return list;
 }
 

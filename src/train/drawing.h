@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "capstan/function.h"
 #include "capstan/initializers.h"
 #include "capstan/ops/random.h"
 #include "capstan/seed.h"
+#include "src/core/key_log.h"
 
 namespace capstan::detail {
 
@@ -14,22 +16,24 @@ namespace capstan::detail {
 // stream. Both are settled when the object is made, so that it always draws the same.
 class Draws {
  public:
-  explicit Draws(Seed seed) : is_given_(seed.has_value()), key_(seed ? *seed : next_seed()) {}
+  explicit Draws(Seed seed) : is_given_(seed.has_value()), key_(seed ? *seed : key_of_object()) {}
 
   Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) const {
     return is_given_ ? random::stateless_uniform(shape, seeds(), minval, maxval, dtype)
-                     : random::uniform(shape, minval, maxval, dtype, key_);
+                     : random::uniform(shape, minval, maxval, dtype, key());
   }
   Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) const {
     return is_given_ ? random::stateless_normal(shape, seeds(), mean, stddev, dtype)
-                     : random::normal(shape, mean, stddev, dtype, key_);
+                     : random::normal(shape, mean, stddev, dtype, key());
   }
   Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) const {
     return is_given_ ? random::stateless_truncated_normal(shape, seeds(), mean, stddev, dtype)
-                     : random::truncated_normal(shape, mean, stddev, dtype, key_);
+                     : random::truncated_normal(shape, mean, stddev, dtype, key());
   }
 
  private:
+  // Variables are made outside of traces. In a trace the draw would be the same at every call: that is an error.
+  std::uint64_t key() const { return inside_function() ? next_seed() : key_; }
   random::Seeds seeds() const { return {static_cast<std::int64_t>(key_), 0}; }
 
   bool is_given_;

@@ -36,6 +36,21 @@ class KerasArchive : public ::testing::Test {
   io::TemporaryDirectory directory_;
 };
 
+TEST_F(KerasArchive, HasMetricsThatFollowFromTheData) {
+  const Sequential model({layers::Dense(3, {.activation = "softmax", .input_shape = {4}})});
+  model.compile({.optimizer = "sgd",
+                 .loss = "sparse_categorical_crossentropy",
+                 .metrics = {Metric("accuracy"), Metric("ce"), Metric("acc")}});
+  model.save(path());
+  const Model loaded = load_model(path());
+  ASSERT_TRUE(loaded.is_compiled());
+  const Tensor x = random::normal({20, 4}, 0, 1, float32, 3), y = cast(random::uniform({20}, 0, 3, float32, 4), int32);
+  const Evaluation expected = model.evaluate(x, y), found = loaded.evaluate(x, y);
+  ASSERT_EQ(found.metrics.size(), 3U);
+  for (const char* name : {"loss", "accuracy", "ce", "acc"}) EXPECT_EQ(found[name], expected[name]) << name;
+  EXPECT_GT(found["accuracy"], 0);
+}
+
 TEST_F(KerasArchive, GoesOnWhereTheTrainingWas) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop", "nadam", "adamax", "lion", "adafactor", "muon", "ftrl"}) {
     SCOPED_TRACE(optimizer);

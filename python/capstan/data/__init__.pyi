@@ -1,7 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
-from capstan import RaggedTensor as RaggedTensor, Tensor as Tensor, convert_to_tensor as convert_to_tensor, refuse as refuse
+from capstan import Tensor as Tensor, convert_to_tensor as convert_to_tensor, refuse as refuse
 from capstan.data import experimental as experimental
 from capstan import nest as nest
 

@@ -1,5 +1,5 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
-from .. import _modules
+from .. import _core, _modules
 from . import _applications, _backend, _callbacks, _config, _datasets, _functions, _layers, _models, _objects, _operations
 from . import _export, _names, _preprocessing, _random, _saving, _tables, _utils
 from .._core import Variable  # noqa: F401
@@ -55,7 +55,9 @@ regularizers = _kind("regularizers", "regularizer", {**_objects.REGULARIZERS, "R
 constraints = _kind("constraints", "constraint", {**_objects.CONSTRAINTS, "Constraint": _objects.Constraint,
                                                   **{_tables.snake_case(n): c for n, c in _objects.CONSTRAINTS.items()},
                                                   "get": _objects.get_constraint})
-activations = _kind("activations", "activation", {**_objects.ACTIVATIONS, "get": _objects.get_activation})
+activations = _module("activations", {
+    **_objects.ACTIVATIONS, "get": _objects.get_activation, "serialize": _saving.serializer("activation"),
+    "deserialize": _objects.deserialize_activation}, "tf.keras.activations")
 callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.Callback,
                                   "CallbackList": _callbacks.CallbackList,
                                   "History": _callbacks.History, "LambdaCallback": _callbacks.LambdaCallback,

@@ -1,5 +1,6 @@
 """Layers: those of the library, made from its tables, and what classes of Python derive from."""
 import collections
+import functools
 import inspect
 import itertools
 
@@ -19,6 +20,23 @@ _wrapped = {}  # Python objects of library layers by the address of their body; 
 _NOT_GIVEN = object()  # None may be an input
 
 
+def _called_by_hand(build):
+    """The `build` of a class of one's own. Called by a program it builds the layer once, as the first call would."""
+    @functools.wraps(build)
+    def built(self, *args, **kwargs):
+        if self._is_building or not (args or kwargs):
+            return build(self, *args, **kwargs)
+        self._build_by_hand(args[0] if args else next(iter(kwargs.values())))
+    return built
+
+
+def _list_of_shapes(shapes):
+    """The shapes of the inputs: one shape, or a list, tuple or dict of them."""
+    shapes = list(shapes.values()) if isinstance(shapes, dict) else shapes
+    is_one = not shapes or not isinstance(shapes[0], (list, tuple))
+    return [list(shape) for shape in ([shapes] if is_one else shapes)]
+
+
 class Layer:
     """What a layer of one's own derives from: it makes its weights in `build` and computes in `call`.
 
@@ -30,6 +48,8 @@ class Layer:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        if cls._is_own_class and "build" in vars(cls):
+            cls.build = _called_by_hand(vars(cls)["build"])
         if cls._is_own_class:
             _saving.remember_class(cls)
 
@@ -98,9 +118,25 @@ class Layer:
         """The result."""
         raise NotImplementedError(f"{type(self).__name__} has no call()")
 
+    _is_building = _is_by_hand = False
+
+    def _build_by_hand(self, shapes):
+        """Builds the layer for inputs of these shapes, once."""
+        if self._ensure_handle().built:
+            return
+        object.__setattr__(self, "_is_by_hand", True)
+        try:
+            self._handle.build(_list_of_shapes(shapes))
+        finally:
+            object.__setattr__(self, "_is_by_hand", False)
+
     def _build_for(self, shapes):
         is_cell = "states" in self._takes
-        self.build(shapes[0] if is_cell or len(shapes) == 1 else list(shapes))
+        object.__setattr__(self, "_is_building", True)
+        try:
+            self.build(shapes[0] if is_cell or len(shapes) == 1 else list(shapes))
+        finally:
+            object.__setattr__(self, "_is_building", False)
         self._name_members()
 
     def _name_members(self):

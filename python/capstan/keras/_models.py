@@ -314,11 +314,15 @@ class Model(Layer):
         return _core.model_to_json(self._handle)
 
     def build(self, input_shape=None):
-        """Makes the weights for inputs of a shape."""
+        """Makes the weights for inputs of a shape, whose lengths may be None: those of the layers inside by a call with
+        zeros."""
+        if input_shape is not None and not self._is_building:
+            self._build_by_hand(input_shape)
 
     def _build_for(self, shapes):
         super()._build_for(shapes)
-        if self.__dict__.pop("_is_read", False):  # the layers inside make their weights when they are called
+        is_read = self.__dict__.pop("_is_read", False)
+        if is_read or self._is_by_hand and type(self).call is not Model.call:  # layers inside are built by a call
             zeros = [np.zeros([n or 1 for n in shape.as_list()], "float32") for shape in shapes]
             self.call(nest.map_structure(convert_to_tensor, zeros if len(zeros) > 1 else zeros[0]))
 
@@ -630,13 +634,17 @@ def _logs_as_list(logs):
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _compile_as(handle, config):
-    """Compiles a model that is read: with classes and functions of the program by Python, else by the library."""
-    given = _saving.compile_arguments(config)
-    if given is None:
-        _core.compile_from_config(handle, config)
-    else:
-        wrap_layer(handle).compile(**given)
+def _read_model(path, compile):
+    """The model of an archive, compiled by Python if losses or metrics are of the program, else by the library."""
+    compiled = []
+
+    def compile_with(handle, config):
+        given = _saving.compile_arguments(config)
+        if given is None:
+            return _core.compile_from_config(handle, config)
+        compiled.append(wrap_layer(handle))
+        compiled[0].compile(**given)
+    return wrap_layer(_core.load_model(path, compile, compile_with))
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
@@ -645,7 +653,7 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     refuse("load_model", safe_mode=(safe_mode, True))
     with _saving.custom_object_scope(custom_objects):
         _saving.make_known()
-        model = wrap_layer(_core.load_model(str(filepath), compile, _compile_as))
+        model = _read_model(str(filepath), compile)
     if model.__dict__.get("_compiled_with"):
         return model
     optimizer = _core.model_optimizer(model._handle)

@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import _core
 from .._convert import convert_to_tensor, refuse
-from . import _tables
+from . import _saving, _tables
 from ._tables import Configured, Lent, snake_case
 
 
@@ -30,6 +30,10 @@ class Loss(Configured):
         """One value for each example."""
         return values_of(type(self), {k: v for k, v in self._given.items() if k not in ("reduction", "name")})(
             y_true, y_pred)
+
+    def get_config(self):
+        """What the object was made with, with Keras's keys; a class of one's own adds its own."""
+        return super().get_config() if type(self)._name else {"name": self.name, "reduction": self.reduction}
 
     @property
     def name(self):
@@ -84,6 +88,10 @@ class Metric(Configured):
             variable.assign(initial)
 
     reset_states = reset_state
+
+    def get_config(self):
+        """What the object was made with, with Keras's keys; a class of one's own adds its own."""
+        return super().get_config() if type(self)._name else {"name": self.name, "dtype": self.dtype}
 
     def __call__(self, *args, **kwargs):
         self.update_state(*args, **kwargs)
@@ -469,4 +477,11 @@ def get_activation(identifier):
         if identifier not in ACTIVATIONS:
             raise ValueError(f"activations.get: unknown name {identifier!r}")
         return ACTIVATIONS[identifier]
-    return identifier
+    return _saving.deserialize_keras_object(identifier) if isinstance(identifier, dict) else identifier
+
+
+def deserialize_activation(config, custom_objects=None):
+    """The activation of what serialize() gave."""
+    with _saving.custom_object_scope(custom_objects):
+        found = _saving.get_registered_object(config) if isinstance(config, str) else None
+        return get_activation(config) if found is None else found

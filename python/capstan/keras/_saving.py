@@ -173,6 +173,8 @@ def serialize_keras_object(obj):
         return {key: serialize_keras_object(value) for key, value in obj.items()}
     if hasattr(obj, "_ensure_handle"):
         return obj._ensure_handle().serialize()
+    if getattr(obj, "_activation_name", None):
+        return obj._activation_name
     if isinstance(obj, types.FunctionType):
         return {"module": "builtins", "class_name": "function", "config": get_registered_name(obj),
                 "registered_name": "function"}
@@ -226,6 +228,8 @@ def _object_of(config):
     own = _class_of(name, package)
     if own is not None:
         return own.from_config(inner)
+    if package and package.partition(".")[0] not in ("keras", "capstan", "builtins", "tf_keras"):
+        raise ValueError(f"there is no class {name!r}\n  help: give it as custom_objects={{{name!r}: ...}}")
     return _library_object(name, package, config)
 
 

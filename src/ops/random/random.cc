@@ -33,7 +33,7 @@ std::uint64_t next_seed() {
   CAPSTAN_CHECK(context.tracer == nullptr, TraceError,
                 "next_seed: a key that is drawn while a function is traced would be the same at every call",
                 help("draw with random::uniform() and its kin, or give a seed"));
-  return logged_key(context.keys, next_in_seed_stream);
+  return key_of_object();
 }
 
 namespace {

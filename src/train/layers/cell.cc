@@ -30,7 +30,7 @@ CellSequence CellRun::sequence_of_rows(const Tensor& table, const Tensor& ids, c
 }
 
 SequenceDropout::SequenceDropout(LayerBase& layer, Seed seed)
-    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
+    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : key_of_object())) {
   LayerState::of(layer).keys.push_back(key_);
 }
 

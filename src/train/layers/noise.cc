@@ -12,7 +12,7 @@
 namespace capstan::detail {
 
 NoiseKeys::NoiseKeys(LayerBase& layer, Seed seed)
-    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
+    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : key_of_object())) {
   LayerState::of(layer).keys.push_back(key_);
 }
 

@@ -24,10 +24,11 @@ const Choice kCrossentropy = {
 class ByShape final : public detail::MeanBody {
  public:
   explicit ByShape(const Choice& choice) : choice_(choice) { make_state({}); }
-  const ClassInfo& class_info() const override {
+  static const ClassInfo& info() {
     static const ClassInfo info{kKind, kModule, "by shape", "Follows from the shapes of the first update.", {}};
     return info;
   }
+  const ClassInfo& class_info() const override { return info(); }
   const void* options_data() const override { return nullptr; }
   std::string default_name() const override { return std::string(choice_.name); }
 
@@ -53,5 +54,7 @@ std::shared_ptr<MetricBody> detail::metric_by_shape(std::string_view name) {
   if (name == "ce" || name == "crossentropy") return make_configurable<ByShape>(kCrossentropy);
   return nullptr;
 }
+
+bool detail::is_by_shape(const MetricBody& body) { return &body.class_info() == &ByShape::info(); }
 
 }  // namespace capstan

@@ -93,6 +93,8 @@ Metric metrics::get(const AttributeValue& value) {
 }
 
 AttributeValue metrics::serialize(const Metric& metric) {
+  // Written as the name that it was made by, since shapes of data decide what it is.
+  if (detail::is_by_shape(*metric.body())) return AttributeValue(metric.name());
   return capstan::serialize(*metric.body(), metric.get_config());
 }
 
