@@ -79,7 +79,7 @@ class ShuffleCursor : public StageCursor {
   }
 
  private:
-  // Takes numbers from the input, behind those that are there. Numbers that were given out leave their places when they
+  // Takes numbers from the input, after those that are there. Numbers that were given out leave their places when they
   // are half of them, so that each is moved once on the average.
   void fill_numbers() {
     if (oldest_ > numbers_.size() / 2) {

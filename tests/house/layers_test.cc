@@ -52,7 +52,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"checkpoint", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
     {"datasets", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
     {"applications", {"core", "ops", "train"}},
-    {"cli", {"core", "ops", "io", "onnx"}},
+    {"cli", {"core", "ops", "io", "onnx", "saved_model"}},
     {"onnx", {"core", "ops", "tape", "transforms", "train"}},
     {"saved_model", {"core", "ops", "tape", "transforms"}},
     {"python",

@@ -210,6 +210,15 @@ def test_layers_are_built_by_hand_once():
             return tape.gradient(loss, model.trainable_variables)
         assert [tuple(g.shape) for g in step(tf.ones([5, 3]))] == [(3, 4), (4,), (4, 1), (1,)] and model.builds == 1
 
+    class WithoutShapes(layers.Layer):
+        def build(self):
+            self.scale = self.add_weight(shape=(), initializer="ones")
+
+        def call(self, x):
+            return x * self.scale
+    layer = WithoutShapes()
+    assert layer(tf.ones([2])).numpy().tolist() == [1, 1] and len(layer.weights) == 1
+
     class Plain(keras.Model):
         def __init__(self):
             super().__init__()
@@ -294,3 +303,22 @@ def test_what_layers_know_of_their_options():
     assert isinstance(keras.losses.get(keras.losses.MeanSquaredError), keras.losses.MeanSquaredError)
     assert keras.activations.serialize(keras.activations.relu) == "relu"
     assert keras.activations.deserialize("relu")(tf.constant([-1.0])).numpy()[0] == 0
+
+
+def test_lists_of_images_and_inputs_of_texts():
+    images = [np.full((8, 9, 3), i, "uint8") for i in (1, 2)]
+    assert layers.CenterCrop(4, 4)(images).shape == (2, 4, 4, 3)
+    np.testing.assert_allclose(layers.Rescaling(0.5)(images).numpy()[:, 0, 0, 0], [0.5, 1.0])
+    with pytest.raises(ValueError, match="it takes one tensor, not 2"):
+        layers.Conv2D(1, 1)(images)
+    vectors = layers.TextVectorization(vocabulary=["a", "b"], output_sequence_length=2)
+    for make in (lambda: keras.Sequential([layers.InputLayer(shape=[], dtype=tf.string), vectors, layers.Embedding(4, 2)]),
+                 lambda: add_all(keras.Sequential(), layers.InputLayer(input_shape=[], dtype="string"), vectors,
+                                 layers.Embedding(4, 2))):
+        assert make()(tf.constant(["a b", "b"])).shape == (2, 2, 2)
+
+
+def add_all(model, *given):
+    for layer in given:
+        model.add(layer)
+    return model

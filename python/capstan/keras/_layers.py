@@ -134,7 +134,8 @@ class Layer:
         is_cell = "states" in self._takes
         object.__setattr__(self, "_is_building", True)
         try:
-            self.build(shapes[0] if is_cell or len(shapes) == 1 else list(shapes))
+            takes_shapes = len(inspect.signature(type(self).build).parameters) > 1  # besides self
+            self.build(*[shapes[0] if is_cell or len(shapes) == 1 else list(shapes)][:takes_shapes])
         finally:
             object.__setattr__(self, "_is_building", False)
         self._name_members()
@@ -358,6 +359,11 @@ _STATES = {"SimpleRNN": 1, "GRU": 1, "LSTM": 2, "SimpleRNNCell": 1, "GRUCell": 1
 _CELLS = ("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells")
 
 
+# Layers that take images in a list as a batch of them.
+_OF_IMAGES = ("CenterCrop", "Resizing", "Rescaling", "RandomBrightness", "RandomContrast", "RandomCrop", "RandomFlip",
+              "RandomRotation", "RandomTranslation", "RandomZoom")
+
+
 class LibraryLayer(Configured, Layer):
     """A layer of the library."""
     _kind = "layer"
@@ -433,8 +439,9 @@ class LibraryLayer(Configured, Layer):
 
     def call(self, inputs=None, *args, training=None, mask=None, **kwargs):
         """The result, as a call of the layer gives it."""
-        if isinstance(inputs, (list, tuple)) and all(isinstance(v, (int, float)) for v in nest.flatten(inputs)):
-            inputs = convert_to_tensor(inputs)  # numbers are one tensor; a list of tensors is several inputs
+        if isinstance(inputs, (list, tuple)) and (self._name in _OF_IMAGES or all(
+                isinstance(v, (int, float)) for v in nest.flatten(inputs))):
+            inputs = convert_to_tensor(inputs)  # numbers and images are one tensor; a list of tensors is several inputs
         if not args and not kwargs:
             return self._library.call(inputs, training, mask)
         if inputs is None:
@@ -563,6 +570,7 @@ def wrap_layer(handle):
 class InputLayer(Layer):
     """What stands for an input, first in a Sequential."""
     _is_own_class = False
+    _text = None
 
     def __init__(self, shape=None, batch_size=None, dtype=None, sparse=None, ragged=None, batch_shape=None,
                  input_tensor=None, optional=False, name=None, input_shape=None, batch_input_shape=None):
@@ -573,6 +581,9 @@ class InputLayer(Layer):
             batch_size, *shape = batch_shape
         shape = shape if shape is not None else input_shape
         object.__setattr__(self, "batch_shape", (batch_size, *shape))
+        if dtype is not None and as_dtype(dtype) == string:  # in a Sequential, as Input() of texts
+            object.__setattr__(self, "_text", SymbolicText(tuple(shape), batch_size, name or _core.auto_name("keras_tensor")))
+            return
         object.__setattr__(self, "_input_shape", shape)
         object.__setattr__(self, "_handle", _core.make_input_layer(shape, batch_size, dtype, name or ""))
 

@@ -435,11 +435,16 @@ def _open_shape(tensor):
     return tuple(tensor.shape)
 
 
+def _given_layer(layer):
+    """A layer of a Sequential; an InputLayer of texts is what stands for them."""
+    return layer._text if isinstance(layer, InputLayer) and layer._text is not None else layer
+
+
 class Sequential(LibraryModel):
     """Layers one after the other."""
 
     def __init__(self, layers=None, trainable=True, name=None):
-        first = list(layers or [])
+        first = [_given_layer(layer) for layer in layers or []]
         handles = []
         if first and not isinstance(first[0], InputLayer) and getattr(first[0], "_input_shape", None) is not None:
             handles.append(_core.make_input_layer(first[0]._input_shape))
@@ -514,6 +519,7 @@ class Sequential(LibraryModel):
 
     def add(self, layer, rebuild=True):
         """Puts a layer at the end."""
+        layer = _given_layer(layer)
         kept = self.__dict__.get("_kept")  # not of a model that was read or copied
         shape = getattr(layer, "_input_shape", None)
         if kept == [] and shape is not None and not isinstance(layer, InputLayer):
