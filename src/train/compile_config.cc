@@ -83,8 +83,8 @@ LossWeights weights_of(const AttributeValue& value) {
   return list;
 }
 
-// A name is what compile() takes: "accuracy" follows from the shapes of the data, while Keras's class of that name, which
-// metrics::get() gives, compares numbers.
+// A name is what compile() takes: "accuracy" follows from the shapes of the data, while Keras's class of that name,
+// which metrics::get() gives, compares numbers.
 Metric metric_of(const AttributeValue& value) {
   return value.kind == Kind::kString ? Metric(value.text) : metrics::get(value);
 }
