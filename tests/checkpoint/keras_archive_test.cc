@@ -51,6 +51,26 @@ TEST_F(KerasArchive, HasMetricsThatFollowFromTheData) {
   EXPECT_GT(found["accuracy"], 0);
 }
 
+TEST_F(KerasArchive, LeavesCompilingToAnotherLanguage) {
+  const Model model = small();
+  const auto theirs = [](const Tensor& t, const Tensor& p) { return reduce_mean(abs(t - p), -1); };
+  model.compile({.optimizer = "adam", .loss = theirs});
+  for (int i = 0; i < 2; ++i) step(model);
+  AttributeValue config = AttributeValue::map();
+  config.set("loss", "theirs");
+  model.save(path(), {.compile_config = config});
+  std::string seen;
+  const Model loaded = load_model(path(), {.compile_with = [&](const Model& made, const AttributeValue& said) {
+                                    seen = said.to_json();
+                                    made.compile({.optimizer = "adam", .loss = theirs});
+                                  }});
+  EXPECT_EQ(seen, R"({"loss": "theirs"})");
+  EXPECT_EQ(loaded.optimizer().iterations(), 2);
+  EXPECT_EQ(step(loaded), step(model));
+  EXPECT_THROW(load_model(path()), IoError) << "no loss of the library has the name";
+  EXPECT_FALSE(load_model(path(), {.compile = false}).is_compiled());
+}
+
 TEST_F(KerasArchive, GoesOnWhereTheTrainingWas) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop", "nadam", "adamax", "lion", "adafactor", "muon", "ftrl"}) {
     SCOPED_TRACE(optimizer);

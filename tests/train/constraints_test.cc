@@ -31,7 +31,9 @@ TEST(Constraint, HoldsAfterAnUpdateButNotAfterAnAssignment) {
   EXPECT_EQ(w.to_vector<float>(), (std::vector<float>{0, 1}));
   w.assign(constant({-1.0f, -1.0f}));
   EXPECT_EQ(w.to_vector<float>(), (std::vector<float>{-1, -1}));
+  EXPECT_EQ(constraint_of(w)(constant({-3.0f, 4.0f})).to_vector<float>(), (std::vector<float>{0, 4}));
   set_constraint(w, {});
+  EXPECT_FALSE(constraint_of(w));
   sgd.apply_gradients(std::vector<Tensor>{constant({1.0f, 1.0f})}, variables);
   EXPECT_EQ(w.to_vector<float>(), (std::vector<float>{-2, -2}));
 }
@@ -82,6 +84,8 @@ TEST(Constraint, SaysWhatIsWrong) {
             "MinMaxNorm: option \"rate\" must be at least 0.0 and at most 1.0, not 1.5");
   EXPECT_EQ(message_of<ValueError>([] { set_constraint(Variable(), constraints::NonNeg()); }),
             "set_constraint: the variable is an empty handle");
+  EXPECT_EQ(message_of<ValueError>([] { constraint_of(Variable()); }),
+            "constraint_of: the variable is an empty handle");
   const Variable w({1.0f, 2.0f});
   EXPECT_THROW(constraints::UnitNorm({.axis = 1})(w.value()), IndexError);
   // One that changes the shape is refused, and the variable keeps the update.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "capstan/capstan.h"
 #include "tests/support/message_of.h"
 
@@ -169,6 +171,30 @@ TEST(BatchNormalization, LeavesItsAveragesAloneUnlessTraining) {
   layer.set_trainable(false);
   layer(x, {.training = true});
   EXPECT_NEAR(layer.weights()[2].item<float>(), 0.02, 1e-6);
+}
+
+TEST(Layers, AreMadeInAFirstTrace) {
+  std::optional<Sequential> model;
+  auto f = function([&](const Tensor& x) {
+    if (!model) model.emplace(Sequential({layers::Dense(8), layers::Dropout(0.5)}));
+    return (*model)(x, {.training = true});
+  });
+  const Tensor x = ones({20, 3}), first = f(x), second = f(x);
+  EXPECT_EQ(model->weights().size(), 2U);
+  EXPECT_FALSE(reduce_all(equal(first, second)).item<bool>()) << "dropout draws at every call";
+  // What an initializer draws in a trace would be a number of the trace.
+  auto drawn = function([](const Tensor& y) { return y + initializers::GlorotUniform()({2, 2}); });
+  EXPECT_THROW(drawn(zeros({2, 2})), TraceError);
+}
+
+TEST(Layers, TakeTextsOfOptionsInAnyCase) {
+  const layers::Conv2D conv(2, 3, {.padding = "SAME", .data_format = "Channels_Last"});
+  EXPECT_EQ(conv(ones({1, 4, 4, 1})).shape(), (Shape{1, 4, 4, 2}));
+  EXPECT_EQ(conv.get_config().find("padding")->text, "same");
+  EXPECT_EQ(layers::MaxPooling2D(2, {.padding = "Same"})(ones({1, 3, 3, 1})).shape(), (Shape{1, 2, 2, 1}));
+  EXPECT_EQ(layers::GlobalAveragePooling2D({.data_format = "CHANNELS_FIRST"})(ones({1, 3, 2, 2})).shape(),
+            (Shape{1, 3}));
+  EXPECT_THROW(layers::Conv2D(2, 3, {.padding = "some"}), ValueError);
 }
 
 }  // namespace

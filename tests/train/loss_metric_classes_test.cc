@@ -321,5 +321,20 @@ TEST(LossAndMetricClasses, IgnoreAClass) {
   }
 }
 
+TEST(Loss, OfTheProgramGetsLabelsOfTheDtypeOfPredictions) {
+  std::vector<DType> seen;
+  const Loss loss([&](const Tensor& t, const Tensor& p) {
+    seen = {t.dtype(), p.dtype()};
+    return reduce_mean(square(t - p), -1);
+  });
+  const Tensor p = constant({{1.0f}, {3.0f}});
+  for (const DType labels : {float64, int32, uint8, bool_, float32}) {
+    EXPECT_EQ(loss(cast(ones({2, 1}), labels), p).item<float>(), 2.0f) << name_of(labels);
+    EXPECT_EQ(seen, (std::vector<DType>{float32, float32})) << name_of(labels);
+  }
+  EXPECT_EQ(loss(ones({2, 1}), cast(p, float64)).dtype(), float64);
+  EXPECT_EQ(seen, (std::vector<DType>{float64, float64}));
+}
+
 }  // namespace
 }  // namespace capstan

@@ -82,6 +82,26 @@ TEST(Sequential, TakesLayersWhenItIsBuilt) {
   EXPECT_TRUE(equal_tensors(kernel, model.weights()[0])) << "weights stay";
 }
 
+TEST(Sequential, HasALayerSeveralTimes) {
+  const layers::Dense block(4);
+  const Sequential model({layers::Dense(4), block, block, layers::Dense(1)});
+  const Tensor x = ones({2, 3});
+  EXPECT_EQ(model(x).shape(), (Shape{2, 1}));
+  EXPECT_EQ(model.layers().size(), 4U);
+  EXPECT_EQ(model.weights().size(), 6U);
+  EXPECT_EQ(model.count_params(), 16 + 20 + 5);
+  EXPECT_TRUE(equal_tensors(model(x), model.layers()[3](block(block(model.layers()[0](x))))));
+  GradientTape tape;
+  const Tensor loss = reduce_sum(model(x));
+  const std::vector<Tensor> gradients = tape.gradient(loss, model.trainable_variables());
+  EXPECT_EQ(gradients.size(), 6U);
+  model.pop();
+  model.pop();
+  EXPECT_EQ(model(x).shape(), (Shape{2, 4}));
+  EXPECT_EQ(model.weights().size(), 4U);
+  EXPECT_THROW(Sequential({layers::Dense(2, {.name = "a"}), layers::Dense(2, {.name = "a"})}), ValueError);
+}
+
 TEST(Sequential, BuiltByACallIsBuiltAnewByTheNext) {
   const Sequential model({layers::Dense(3)});
   model(ones({1, 4}));

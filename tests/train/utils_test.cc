@@ -10,6 +10,19 @@
 namespace capstan {
 namespace {
 
+TEST(Names, AreNumberedFromTheBeginningAfterClearSession) {
+  clear_session();
+  EXPECT_EQ(auto_name("block"), "block");
+  EXPECT_EQ(auto_name("block"), "block_1");
+  EXPECT_EQ(layers::Dense(1).name(), "dense");
+  const layers::Dense second(1);
+  EXPECT_EQ(second.name(), "dense_1");
+  clear_session();
+  EXPECT_EQ(second.name(), "dense_1") << "what is there keeps its name";
+  EXPECT_EQ(layers::Dense(1).name(), "dense");
+  EXPECT_EQ(auto_name("block"), "block");
+}
+
 TEST(ToCategorical, MakesOneHotRows) {
   EXPECT_EQ(to_categorical(constant({2, 0}), 3).to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 0, 0}));
   EXPECT_EQ(to_categorical(constant({2, 0})).shape(), (Shape{2, 3}));
