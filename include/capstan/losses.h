@@ -112,8 +112,8 @@ class CAPSTAN_EXPORT Loss {
   /// The name of a class in any spelling of capitals and underscores, or "mse", "mae", "mape", "msle", "bce", "kld".
   /// Errors: ValueError for an unknown name, or for a class that has no defaults.
   Loss(std::string_view name);
-  /// A function, which gets labels of the dtype of the predictions, as in Keras: class numbers for ops that index are to
-  /// be cast. Errors: ValueError for an unknown reduction.
+  /// A function, which gets labels of the dtype of the predictions, as in Keras: class numbers for ops that index are
+  /// to be cast. Errors: ValueError for an unknown reduction.
   template <class F>
   requires(!std::is_base_of_v<Loss, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>)
       Loss(F function, std::string_view reduction = "sum_over_batch_size")

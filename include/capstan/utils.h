@@ -42,7 +42,8 @@ Tensor pad_sequences(const std::vector<std::vector<T>>& sequences, const PadSequ
 /// A name that nothing has yet, as layers, models and optimizers without one are called: the prefix, and from the
 /// second time on with a number.
 ///
-///     auto_name("block");  // "block", then "block_1"
+///     auto_name("block");  // "block"
+///     auto_name("block");  // "block_1"
 CAPSTAN_EXPORT std::string auto_name(const std::string& prefix);
 
 /// keras.utils.clear_session: names are numbered from the beginning again. What is there keeps its name.

@@ -148,7 +148,7 @@ TEST(Sequential, SharesItsLayers) {
   EXPECT_TRUE(equal_tensors(model.layers()[0](ones({1, 3})), model(ones({1, 3}))));
   EXPECT_EQ(model.get_layer("head").name(), "head");
   EXPECT_THROW(model.get_layer("body"), ValueError);
-  EXPECT_THROW(Sequential({head, head}), ValueError);
+  EXPECT_THROW(Sequential({head, layers::Dense(2, {.name = "head"})}), ValueError);
 }
 
 TEST(Model, OfAUserTrains) {
