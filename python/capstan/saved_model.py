@@ -192,6 +192,10 @@ def _input_specs(model):
     try:
         inputs = model.input
     except (AttributeError, ValueError) as error:
+        # A model of one's own knows the shapes that it was built for; as in Keras inputs are taken for float32.
+        if shapes := vars(model).get("_built_for"):
+            specs = [TensorSpec([None, *shape[1:]], "float32") for shape in shapes]
+            return specs[0] if len(specs) == 1 else specs
         raise ValueError(f"saved_model.save: the inputs of {model.name!r} are not known\n  help: give an input_signature, such as "
                          "[tf.TensorSpec([None, 4])]") from error
     leaves = nest.flatten(inputs)

@@ -153,7 +153,7 @@ class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
   // so they have its dtype, as in Keras.
   nb::object as_given(const Nest& inputs) override {
     const auto converted = [&](const Tensor& x) {
-      return is_floating(x.dtype()) && x.dtype() != compute_dtype() ? cast(x, compute_dtype()) : x;
+      return x.has_value() && is_floating(x.dtype()) && x.dtype() != compute_dtype() ? cast(x, compute_dtype()) : x;
     };
     if (inputs.is_tensor()) return nb::steal(wrap(converted(inputs.tensor())));
     return map_leaves(PythonBody::as_given(inputs).ptr(), [&](PyObject* leaf) {

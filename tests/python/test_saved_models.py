@@ -277,10 +277,10 @@ def test_a_model_of_ones_own_and_archives(tmp_path):
             return self.dense(x) + (100.0 if training else 0.0)
 
     model = Own()
-    x = tf.ones([3, 4])
-    wanted = model(x)
     with pytest.raises(ValueError, match="input_signature"):
         model.export(tmp_path / "no")
+    x = tf.ones([3, 4])
+    wanted = model(x)
     model.export(tmp_path / "e", input_signature=[tf.TensorSpec([None, 4])], verbose=False)
     np.testing.assert_allclose(tf.saved_model.load(tmp_path / "e").serve(x), wanted, atol=1e-6)
     archive = keras.export.ExportArchive()
@@ -317,3 +317,24 @@ def test_another_process_loads_it_without_the_code(tmp_path):
     """
     out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True).stdout
     assert float(out) == float(module.flow(tf.constant([1.0, -2.0, 3.0])))
+
+
+def test_models_of_ones_own_are_exported_for_what_they_were_built_for(tmp_path):
+    class Wide(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(2)
+
+        def call(self, inputs):
+            a, b = inputs
+            return self.dense(a) + tf.reduce_sum(b, axis=1, keepdims=True)
+    model = Wide()
+    with pytest.raises(ValueError, match="inputs of 'wide.*' are not known"):
+        model.export(str(tmp_path / "none"), verbose=False)
+    a, b = tf.random.normal([3, 4]), tf.random.normal([3, 5])
+    expected = model((a, b)).numpy()
+    model.export(str(tmp_path / "wide"), verbose=False)
+    found = tf.saved_model.load(str(tmp_path / "wide")).serve([a, b]).numpy()
+    np.testing.assert_array_equal(found, expected)
+    one = tf.keras.layers.TFSMLayer(str(tmp_path / "wide"))
+    np.testing.assert_array_equal(one([a[:1], b[:1]]).numpy(), expected[:1])

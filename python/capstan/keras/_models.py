@@ -321,6 +321,7 @@ class Model(Layer):
 
     def _build_for(self, shapes):
         super()._build_for(shapes)
+        object.__setattr__(self, "_built_for", shapes)
         is_read = self.__dict__.pop("_is_read", False)
         if is_read or self._is_by_hand and type(self).call is not Model.call:  # layers inside are built by a call
             zeros = [np.zeros([n or 1 for n in shape.as_list()], "float32") for shape in shapes]
