@@ -322,3 +322,22 @@ def add_all(model, *given):
     for layer in given:
         model.add(layer)
     return model
+
+
+def test_one_output_in_a_list_is_given_without_it():
+    first, second, dense = keras.Input((3,)), keras.Input((3,)), layers.Dense(2)
+    x, y = np.ones((4, 3), "float32"), np.ones((4, 2), "float32")
+    for inputs, outputs, given in ((first, [dense(first)], x), ([first], (dense(first),), [x]),
+                                   ([first, second], [dense(layers.add([first, second]))], [x, x])):
+        model = keras.Model(inputs, outputs)
+        assert model(given).shape == (4, 2) and model.predict(given, verbose=0).shape == (4, 2) and len(model.outputs) == 1
+        for loss in ("mse", ["mse"]):
+            for labels in (y, [y], (y,)):
+                model.compile("sgd", loss, metrics=["mae"])
+                model.fit(given, labels, validation_data=(given, labels), verbose=0)
+                model.evaluate(given, labels, verbose=0)
+                model.train_on_batch(given, labels)
+        assert keras.Model.from_config(model.get_config())(given).shape == (4, 2)
+    chain = keras.Sequential([keras.Model([first], [dense(first)]), layers.Dense(1)])
+    assert chain(x).shape == (4, 1) and chain.input_shape == (None, 3)
+    assert len(keras.Model(first, [dense(first), dense(first)])(x)) == 2 and list(keras.Model(first, {"a": dense(first)})(x)) == ["a"]

@@ -357,6 +357,8 @@ class LibraryModel(Model):
         if any(isinstance(one, SymbolicText) for one in nest.flatten(inputs)):
             object.__setattr__(model, "_front", Front(inputs, outputs))
             inputs = model._front.numbers
+        if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
+            outputs = outputs[0]  # as in Keras one output in a list is given without it
         object.__setattr__(model, "_handle", _core.make_functional(inputs, outputs, name or ""))
         if not trainable:
             model.trainable = False
@@ -491,7 +493,7 @@ class Sequential(LibraryModel):
             if isinstance(first, Tensor):
                 shape = first.shape[1:]
             elif isinstance(first, Model) and front is None:
-                shape = first.input_shape[1:]
+                shape = tuple(nest.flatten(first.input)[0].shape)[1:]  # of its one input, perhaps in a list
             else:
                 shape = getattr(first, "_input_shape", None)
             if shape is None and front is None and (built := self._handle.get_config().get("build_input_shape")):
