@@ -341,3 +341,63 @@ def test_one_output_in_a_list_is_given_without_it():
     chain = keras.Sequential([keras.Model([first], [dense(first)]), layers.Dense(1)])
     assert chain(x).shape == (4, 1) and chain.input_shape == (None, 3)
     assert len(keras.Model(first, [dense(first), dense(first)])(x)) == 2 and list(keras.Model(first, {"a": dense(first)})(x)) == ["a"]
+
+
+def test_layers_of_models_know_what_they_take_and_give():
+    x = np.ones((2, 4), "float32")
+
+    def chain():
+        return keras.Sequential([layers.Input((4,)), layers.Dense(3, name="h"), layers.Dense(1, name="o")])
+
+    def graph():
+        first, second = keras.Input((4,)), keras.Input((4,))
+        joined = layers.Dense(3, name="h")(layers.Concatenate(name="c")([first, second]))
+        return keras.Model([first, second], layers.Dense(1, name="o")(joined + 1.0))
+    for make, given in ((chain, x), (graph, [x, x])):
+        model = make()
+        features = keras.Model(model.inputs, model.get_layer("h").output)
+        assert features(given).shape == (2, 3)
+        wanted = keras.Model(model.inputs, model.get_layer("o").input)(given)
+        np.testing.assert_allclose(wanted, features(given) + float(make is graph))
+        every = keras.Model(model.inputs, [layer.output for layer in model.layers if layer.name in "ho"])
+        assert [tuple(y.shape) for y in every(given)] == [(2, 3), (2, 1)]
+        head = keras.Model(model.inputs, layers.Dense(2)(model.get_layer("h").output))
+        assert head(given).shape == (2, 2) and len(head.trainable_variables) == 4
+    assert [tuple(t.shape) for t in graph().get_layer("c").input] == [(None, 4)] * 2
+    model = chain()
+    assert [tuple(t.shape) for t in (model.layers[0].input, model.layers[1].input, model.output)] == [
+        (None, 4), (None, 3), (None, 1)]
+    model.add(layers.Dense(5, name="more"))
+    assert tuple(model.get_layer("more").input.shape) == (None, 1) and tuple(model.layers[-1].output.shape) == (None, 5)
+    called = keras.Sequential([layers.Dense(3), layers.Dense(1)])
+    called(x)
+    assert keras.Model(called.inputs, called.layers[0].output)(x).shape == (2, 3)
+    with pytest.raises(AttributeError, match="take the layer from a model"):
+        layers.Dense(2).input
+
+
+def test_callbacks_know_the_training_and_metrics_what_they_count():
+    class Seen(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            self.seen = dict(self.params)
+
+    class Own(keras.callbacks.EarlyStopping):
+        def on_epoch_end(self, epoch, logs=None):
+            super().on_epoch_end(epoch, logs)
+    x, y = numbers(10, 3), numbers(10, 2)
+    model, seen = small_model("mse", None), Seen()
+    model.fit(x, y, batch_size=4, epochs=2, verbose=0, callbacks=[seen])
+    assert seen.seen == {"epochs": 2, "steps": 3, "verbose": 0}
+    model.fit(x, y, validation_split=0.5, verbose=0, callbacks=seen)
+    assert seen.seen["steps"] == 1
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
+    for data, steps in ((batches, 3), (batches.filter(lambda a, b: True), None)):
+        model.fit(data, verbose=0, callbacks=[seen, Own(monitor="loss")])
+        assert seen.seen["steps"] == steps
+    model.fit(batches.repeat(), steps_per_epoch=2, verbose=0, callbacks=[seen])
+    assert seen.seen["steps"] == 2
+    mean = keras.metrics.Mean()
+    mean.update_state([1.0, 2.0])
+    assert float(mean.total) == 3 and float(mean.count) == 2
+    with pytest.raises(AttributeError):
+        mean.nothing

@@ -510,10 +510,18 @@ class LibraryLayer(Configured, Layer):
     @property
     def output(self):
         """What the layer gives in the model that it was taken from, by get_layer() or from a list of layers."""
+        return self._ends("output")[1]
+
+    @property
+    def input(self):
+        """What the layer takes in the model that it was taken from: a tensor, or a list of them."""
+        return self._ends("input")[0]
+
+    def _ends(self, what):
         model = self.__dict__.get("_model")
         if model is None:
-            raise AttributeError("output")
-        return _core.output_of(model, self.name)
+            raise AttributeError(what)
+        return wrap_layer(model)._ends_of(self)
 
     @property
     def kernel(self):
@@ -534,7 +542,7 @@ class LibraryLayer(Configured, Layer):
             config = self._library.get_config() if "_library" in self.__dict__ else {}
             if name in config:
                 return _tables.as_object(name, config[name])
-            help = "\n  help: take the layer from a model, as model.get_layer(name) does" if name == "output" else ""
+            help = "\n  help: take the layer from a model, as model.get_layer(name) does" if name in ("input", "output") else ""
             raise AttributeError(f"{self._name} has no attribute {name!r}{help}")
         return weight
 

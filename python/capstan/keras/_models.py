@@ -114,7 +114,8 @@ class Model(Layer):
         history = History()
         history.set_model(self)
         self._prepare()
-        listed = CallbackList(callbacks, model=self).for_fit()
+        listed = CallbackList(callbacks, model=self, verbose=_verbosity(verbose), epochs=int(epochs),
+                              steps=_number_of_steps(options, steps_per_epoch, 1.0 - validation_split)).for_fit()
         options.update(
             epochs=int(epochs), verbose=_verbosity(verbose), callbacks=listed, validation_split=float(validation_split),
             shuffle=bool(shuffle), initial_epoch=int(initial_epoch), steps_per_epoch=steps_per_epoch,
@@ -422,6 +423,12 @@ class LibraryModel(Model):
     def output(self):
         return _core.model_outputs(self._handle)
 
+    def _ends_of(self, layer):
+        """What a layer of the model takes at its first call, a tensor or a list of them, and what it gives."""
+        node = next(node for node in self._handle.get_config()["layers"] if node["config"]["name"] == layer.name)
+        given = [_core.output_of(self._handle, name) for name in _names_before(node["inbound_nodes"][0])]
+        return given[0] if len(given) == 1 else given, _core.output_of(self._handle, layer.name)
+
     input_names = property(lambda self: [_core.layer_name_of(one) for one in self.inputs])
     output_names = property(lambda self: [_core.layer_name_of(one) for one in self.outputs])
 
@@ -432,6 +439,14 @@ class LibraryModel(Model):
     @property
     def output_shape(self):
         return nest.map_structure(_open_shape, self.output)
+
+
+def _names_before(node):
+    """The names of the layers whose outputs a call takes, in the form of a configuration."""
+    if isinstance(node, dict) and node.get("class_name") == "__keras_tensor__":
+        return [node["config"]["keras_history"][0]]
+    inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return [name for item in inside for name in _names_before(item)]
 
 
 def _open_shape(tensor):
@@ -484,10 +499,10 @@ class Sequential(LibraryModel):
     def _traced(self):
         """What stands for an input of the shape that the first layer was given, and what the model makes of it."""
         layers = self.layers
-        inputs, outputs, done = self.__dict__.get("_chain") or (None, None, 0)
+        inputs, ends = self.__dict__.get("_chain") or (None, [])  # of each layer what it takes and gives
         front = self.__dict__.get("_front")
         if inputs is None and front is not None and front.inputs is not None:
-            inputs = outputs = front.inputs
+            inputs = front.inputs
         elif inputs is None:
             first = next(iter(self.__dict__.get("_kept") or layers), None)
             if isinstance(first, Tensor):
@@ -501,11 +516,17 @@ class Sequential(LibraryModel):
             if shape is None:
                 raise AttributeError(f"{self.name}: the shape of the input is not known\n  help: give Input(shape) as the "
                                      "first layer")
-            inputs = outputs = Input(tuple(shape))
-        for layer in layers[done:]:  # one by one: a model that has been called takes no more layers
-            outputs = layer(outputs)
-        object.__setattr__(self, "_chain", (inputs, outputs, len(layers)))
+            inputs = Input(tuple(shape))
+        outputs = ends[-1][1] if ends else inputs
+        for layer in layers[len(ends):]:  # one by one: a model that has been called takes no more layers
+            given, outputs = outputs, layer(outputs)
+            ends = [*ends, (given, outputs)]
+        object.__setattr__(self, "_chain", (inputs, ends))
         return inputs, outputs
+
+    def _ends_of(self, layer):
+        self._traced()
+        return next(ends for one, ends in zip(self.layers, self.__dict__["_chain"][1]) if one is layer)
 
     def count_params(self):
         """The number of elements of all weights."""
@@ -622,6 +643,16 @@ def _data(x, y, sample_weight, batch_size, steps=None, share=1.0):
     if batch_size is not None:
         options["batch_size"] = int(batch_size)
     return options
+
+
+def _number_of_steps(options, steps, share):
+    """How many batches an epoch has, for callbacks; None if that is not known."""
+    if steps is not None:
+        return int(steps)
+    if options["is_batches"]:
+        return options["size"] if options["size"] > 0 else None
+    examples = int(len(next(iter(nest.flatten(options["x"])))) * share)
+    return -(-examples // options.get("batch_size", 32))
 
 
 def _class_weight(weights):

@@ -89,6 +89,12 @@ class Metric(Configured):
 
     reset_states = reset_state
 
+    def __getattr__(self, name):
+        """What it has counted, as `total` and `count` of a Mean, and what it was made with."""
+        handle = self.__dict__.get("_handle") if name[:1] != "_" else None
+        found = next((v for v in handle.variables if v.name == name), None) if handle is not None else None
+        return super().__getattr__(name) if found is None else found
+
     def get_config(self):
         """What the object was made with, with Keras's keys; a class of one's own adds its own."""
         return super().get_config() if type(self)._name else {"name": self.name, "dtype": self.dtype}
