@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from . import _core, _csv_datasets, _dataset_functions, _modules, nest
+from . import _core, _csv_datasets, _dataset_functions, _element_specs, _modules, nest
 from ._convert import convert_to_tensor, refuse
 from ._texts import TextTensor
 from .ragged import RaggedTensor as _RaggedTensor
@@ -35,6 +35,8 @@ class _Iterator(map):
 
 class Dataset:
     """A sequence of elements, which are tensors or structures of them."""
+
+    _spec = None
 
     def __init__(self, node, form=None):
         self._node, self._form = node, form
@@ -75,18 +77,16 @@ class Dataset:
 
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=(), output_signature=None, name=None):
-        """What a function that makes iterators gives."""
-        signature = output_signature if output_signature is not None else output_types
-
-        def converted(item, spec):
-            if spec is None:
-                return _as_element(item)
-            dtypes = [getattr(s, "dtype", s) for s in nest.flatten(spec)]
-            leaves = nest.flatten(item) if nest.is_nested(spec) else [item]
-            made = [convert_to_tensor(leaf, dtype=d) for leaf, d in zip(leaves, dtypes)]
-            return nest.pack_sequence_as(spec, made)
-        return Dataset(_core.dataset_of_generator(
-            lambda: (converted(item, signature) for item in generator(*args))))
+        """What a function that makes iterators gives. A signature, or types and shapes, says what the elements are; they
+        are converted to it. Errors: TypeError for elements of another structure, ShapeError for those of another shape."""
+        given = output_signature if output_signature is not None else output_types
+        if given is None:
+            return Dataset(_core.dataset_of_generator(lambda: map(_as_element, generator(*args))))
+        spec = _element_specs.signature(given, output_shapes)
+        made = Dataset(_core.dataset_of_generator(
+            lambda: (_element_specs.matching(item, spec) for item in generator(*args))))
+        made._spec = spec
+        return made
 
     @staticmethod
     def zip(*args, datasets=None, name=None):
@@ -234,8 +234,10 @@ class Dataset:
 
     @property
     def element_spec(self):
-        """What is known of the elements, from the first one."""
+        """What is known of the elements: what was said of those of a generator, or else from the first one."""
         from ._convert import TensorSpec
+        if self._spec is not None:
+            return self._spec
         for element in self:
             return nest.map_structure(TensorSpec.from_tensor, element)
         raise ValueError("element_spec: the dataset is empty, and only an element tells")

@@ -164,6 +164,14 @@ PyObject* shape_subscript(PyObject* self, PyObject* key) {
   return made;
 }
 
+/// A list of the same lengths is equal too, as in TensorFlow.
+PyObject* shape_compared(PyObject* self, PyObject* other, int operation) {
+  CAPSTAN_PYTHON_TRY
+  const nb::object right = PyList_Check(other) ? steal(PySequence_Tuple(other)) : nb::borrow(other);
+  return PyTuple_Type.tp_richcompare(self, right.ptr(), operation);
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
 }  // namespace
 
 PyObject* wrap(Tensor tensor) {
@@ -217,6 +225,8 @@ void add_tensor(nb::module_& m) {
 
   PyType_Slot shape_slots[] = {{Py_tp_new, reinterpret_cast<void*>(shape_new)},
                                {Py_mp_subscript, reinterpret_cast<void*>(shape_subscript)},
+                               {Py_tp_richcompare, reinterpret_cast<void*>(shape_compared)},
+                               {Py_tp_hash, reinterpret_cast<void*>(PyTuple_Type.tp_hash)},
                                {Py_tp_doc, const_cast<char*>("The lengths of the axes of a tensor.")},
                                {0, nullptr}};
   PyType_Spec shape_spec = {"capstan.TensorShape", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, shape_slots};

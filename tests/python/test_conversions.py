@@ -174,6 +174,8 @@ def test_shapes():
     assert shape == (2, 3, 4) and shape.as_list() == [2, 3, 4] and shape.rank == 3
     assert isinstance(shape[1:], tf.TensorShape) and shape[-1] == 4
     assert repr(shape) == "TensorShape([2, 3, 4])" and shape.num_elements() == 24
+    assert shape == [2, 3, 4] and [2, 3, 4] == shape and shape == (2, 3, 4) and shape != [2, 3, 5] and shape != "a"
+    assert not shape != [2, 3, 4] and {shape: 1}[tf.TensorShape([2, 3, 4])] == 1
     assert tf.TensorShape([None, 3]).is_compatible_with([5, 3])
     assert not tf.TensorShape([None, 3]).is_fully_defined()
     assert pickle.loads(pickle.dumps(shape)) == shape

@@ -47,6 +47,33 @@ def test_functions_of_python():
     assert list(Dataset.range(2).as_numpy_iterator()) == [0, 1]
 
 
+def test_what_generators_give_is_what_their_signature_says():
+    def given(item, signature=None, **options):
+        return next(iter(Dataset.from_generator(lambda: iter([item]), output_signature=signature, **options)))
+    number, pair = tf.TensorSpec((), tf.int32), tf.TensorSpec((2,), tf.float32)
+    for made in (given((1, [1.5, 2]), (number, pair)), given((1, [1.5, 2]), output_types=(tf.int32, tf.float32)),
+                 given((1, [1.5, 2]), output_types=(tf.int32, tf.float32), output_shapes=((), (2,)))):
+        assert isinstance(made, tuple) and made[0].numpy() == 1 and made[1].numpy().tolist() == [1.5, 2]
+        assert (made[0].dtype, made[1].dtype) == (tf.int32, tf.float32)
+    nested = given(({"a": [1.5, 2], "b": "x"}, 1.75), ({"a": pair, "b": tf.TensorSpec((), tf.string)}, number))
+    assert nested[0]["a"].numpy().tolist() == [1.5, 2] and nested[0]["b"].numpy() == b"x" and nested[1].numpy() == 1
+    assert given(np.array([1.5, 2.0]), tf.TensorSpec((None,), tf.bfloat16)).dtype == tf.bfloat16
+    for item, signature in (([1, 2.5], (number, number)), ((1, 2, 3), (number, number)), ({"a": 1}, {"b": number}),
+                            ({"a": 1}, number), (1, (number,))):
+        with pytest.raises(TypeError, match="from_generator"):
+            given(item, signature)
+    for item, signature in (([1, 2, 3], pair), (1, pair), ((1, [1, 2, 3]), (number, pair))):
+        with pytest.raises(ValueError, match="from_generator"):
+            given(item, signature)
+    with pytest.raises(ValueError, match="2 output_types and 1 output_shapes"):
+        given((1, 2), output_types=(tf.int32, tf.int32), output_shapes=((),))
+    empty = Dataset.from_generator(lambda: iter([]), output_signature=(number, pair))
+    assert list(empty) == [] and empty.element_spec == (number, pair)
+    joined = next(iter(Dataset.from_generator(lambda: iter([(1, [1, 2]), (2, [3, 4])]), output_types=(tf.int32, tf.float32))
+                       .map(lambda x, y: (y, x)).batch(2)))
+    assert joined[0].numpy().tolist() == [[1, 2], [3, 4]] and joined[1].numpy().tolist() == [1, 2]
+
+
 def test_orders_and_numbers_are_tensorflows():
     tf.random.set_seed(5)
     drawn = Dataset.sample_from_datasets([Dataset.range(10), Dataset.range(100, 110)], weights=[0.3, 0.7], seed=45)
