@@ -447,10 +447,11 @@ struct LoadModelOptions {
   std::function<void(const Model& model, const AttributeValue& config)> compile_with = {};
 };
 
-/// Reads a `.keras` archive that Model::save() or Keras wrote. Classes of one's own have to be registered under the
-/// name that they were saved with. Nothing of the file is run: a Lambda is an error. In capstan::io. Errors: IoError
-/// for a file that is missing, damaged or no such archive, for unknown classes and options, and for weights that are
-/// not those of the configuration.
+/// Reads a `.keras` archive that Model::save() or Keras wrote, or a whole model in an `.h5` file, as Keras 2 wrote a
+/// Sequential and Keras 3 still does; the optimizer goes on where it was if Keras 3 wrote it. Classes of one's own have
+/// to be registered under the name that they were saved with. Nothing of the file is run: a Lambda is an error. In
+/// capstan::io. Errors: IoError for a file that is missing, damaged or no such archive, for unknown classes and
+/// options, and for weights that are not those of the configuration.
 ///
 ///     Model model = load_model("model.keras");
 ///     Tensor y = model.predict(x);

@@ -1,7 +1,8 @@
 // `.keras` archives: the configuration of a model, its weights and its optimizer in one file.
 //
 // The form is that of Keras 3: a zip archive with `config.json`, `model.weights.h5` and `metadata.json`, stored as they
-// are. What a file asks for is bounded: nothing is run, and the model may take a gigabyte beside four times the file.
+// are. Whole models in `.h5` files, as Keras wrote them before, are read as well. What a file asks for is bounded:
+// nothing is run, and the model may take a gigabyte beside four times the file.
 #include <algorithm>
 #include <ctime>
 #include <exception>
@@ -9,6 +10,7 @@
 
 #include "capstan/models.h"
 #include "capstan/state.h"
+#include "src/checkpoint/legacy_weights.h"
 #include "src/checkpoint/model_weights.h"
 #include "src/core/allocator.h"
 #include "src/core/check.h"
@@ -27,11 +29,6 @@ using Kind = AttributeValue::Kind;
 namespace {
 
 constexpr const char kLoad[] = "load_model", kSave[] = "save";
-
-void check_ending(const char* what, const std::string& path) {
-  CAPSTAN_CHECK(path.ends_with(".keras"), ValueError, what, ": the name \"", path, "\" does not end with .keras",
-                help("save_weights() writes the weights alone, to .weights.h5, .safetensors or .npz"));
-}
 
 // --- Writing ---
 
@@ -97,21 +94,56 @@ void build(const Model& model, const AttributeValue& config) {
   model.build_all(shapes);
 }
 
-Model read_model(io::KerasArchive& archive, const std::string& path, const LoadModelOptions& options) {
-  const AttributeValue config = AttributeValue::from_json(archive.config());
-  std::map<std::string, Tensor> stored = io::load_hdf5_from(*archive.weights());
+void compile(const Model& model, const AttributeValue& config, const LoadModelOptions& options) {
+  const AttributeValue* const compiled = config.find("compile_config");
+  if (compiled == nullptr || !compiled->has_value()) return;
+  try {
+    options.compile_with ? options.compile_with(model, *compiled) : model.compile_from_config(*compiled);
+  } catch (const Error& error) {
+    throw ValueError(std::string("it cannot be compiled as it was, ") + error.what() +
+                     help("with compile = false it is loaded, and not compiled"));
+  }
+}
+
+// What a file holds, in either form.
+struct StoredModel {
+  AttributeValue config;
+  std::map<std::string, Tensor> tensors;
+  bool is_legacy = false;
+  io::Hdf5Texts texts = {};  // of the older form
+};
+
+StoredModel stored_model(const std::string& path) {
+  if (path.ends_with(".keras")) {
+    io::KerasArchive archive(kLoad, path);
+    return {AttributeValue::from_json(archive.config()), io::load_hdf5_from(*archive.weights())};
+  }
+  StoredModel stored{.is_legacy = true};
+  stored.tensors = io::load_hdf5_file(kLoad, path, &stored.texts);
+  stored.config = detail::legacy_config(kLoad, stored.texts, path);
+  return stored;
+}
+
+detail::KerasWeights weights_for(const Model& model, StoredModel stored, const std::string& path) {
+  const auto weights = named_weights(model);
+  if (!stored.is_legacy) return detail::match_keras_weights(std::move(stored.tensors), path, model, weights);
+  detail::KerasWeights found = detail::match_legacy_weights(kLoad, stored.tensors, stored.texts, path, model, weights);
+  found.optimizer = detail::legacy_optimizer(stored.tensors, stored.texts, model);
+  return found;
+}
+
+Model read_model(const std::string& path, const LoadModelOptions& options) {
+  StoredModel stored = stored_model(path);
+  const AttributeValue& config = stored.config;
   Model model(layer_from(config));
-  const bool has_weights =
-      std::any_of(stored.begin(), stored.end(), [](const auto& one) { return !one.first.starts_with("optimizer/"); });
+  const std::string optimizer = stored.is_legacy ? "optimizer_weights/" : "optimizer/";
+  const bool has_weights = std::any_of(stored.tensors.begin(), stored.tensors.end(),
+                                       [&](const auto& one) { return !one.first.starts_with(optimizer); });
   const bool has_none = !has_weights && model.weights().empty();
   if (!has_none) build(model, config);
-  const AttributeValue* const compiled = config.find("compile_config");
-  if (options.compile && compiled != nullptr && compiled->has_value()) {
-    options.compile_with ? options.compile_with(model, *compiled) : model.compile_from_config(*compiled);
-  }
+  if (options.compile) compile(model, config, options);
   if (has_none) return model;
-  detail::take_weights(kLoad, path, model,
-                       detail::match_keras_weights(std::move(stored), path, model, named_weights(model)), false,
+  detail::take_weights(kLoad, path, model, weights_for(model, std::move(stored), path), false,
                        "the file is damaged, or a class of your own makes other weights than when it was saved");
   return model;
 }
@@ -119,7 +151,8 @@ Model read_model(io::KerasArchive& archive, const std::string& path, const LoadM
 }  // namespace
 
 void Model::save(const std::string& path, const SaveModelOptions& options) const {
-  check_ending(kSave, path);
+  CAPSTAN_CHECK(path.ends_with(".keras"), ValueError, "save: the name \"", path, "\" does not end with .keras",
+                help("save_weights() writes the weights alone, to .weights.h5, .safetensors or .npz"));
   CAPSTAN_CHECK(options.overwrite || !std::filesystem::exists(path), ValueError, "save: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   CAPSTAN_CHECK(is_built(), ValueError, "save: \"", name(), "\" has no weights yet", help("call it, or build() it"));
@@ -134,12 +167,14 @@ void Model::save(const std::string& path, const SaveModelOptions& options) const
 }
 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
-  check_ending(kLoad, path);
-  io::KerasArchive archive(kLoad, path);
-  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  const AllocationBudget budget((std::int64_t{1} << 30) + 4 * size);
+  CAPSTAN_CHECK(path.ends_with(".keras") || (path.ends_with(".h5") && !path.ends_with(".weights.h5")), ValueError,
+                kLoad, ": the name \"", path, "\" ends with neither .keras nor .h5",
+                help("load_weights() reads weights alone, from .weights.h5, .safetensors or .npz"));
+  std::error_code missing;  // is the reader's to tell
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
+  const AllocationBudget budget((std::int64_t{1} << 30) + (missing ? 0 : 4 * static_cast<std::int64_t>(size)));
   try {
-    return read_model(archive, path, options);
+    return read_model(path, options);
   } catch (const IoError&) {
     throw;
   } catch (const std::exception& error) {

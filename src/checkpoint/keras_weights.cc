@@ -15,10 +15,27 @@ constexpr const char kOptimizer[] = "optimizer/vars/", kInner[] = "optimizer/inn
 
 bool scales_losses(const Optimizer& optimizer) { return State(optimizer).save().contains("scale"); }
 
-// Takes the optimizer out of the file, under the names that State has. One that scales the loss of another has that
-// one's variables in a list of their own, and after its own ones: a count and a rate that mean nothing, the number of
-// good steps, and the scale.
-NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
+// One that waits for slots that a Checkpoint restored cannot say which they are.
+void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
+  const NamedTensors state = State(optimizer).save();
+  const bool is_scaled = scales_losses(optimizer);
+  const std::size_t slots = optimizer.variables().size() - (is_scaled ? 2 : 0);
+  if (numbered_tensors(state, "variables/").size() != slots) return;
+  const std::vector<Tensor> inner = keras_variables(optimizer);
+  std::vector<Tensor> all;
+  if (is_scaled) {
+    all = {zeros({}, int64), constant(0.0F), state.at("good_steps"), state.at("scale")};
+    for (std::size_t i = 0; i < inner.size(); ++i) tensors.emplace(kInner + std::to_string(i), inner[i]);
+  }
+  all.insert(all.end(), inner.begin(), inner.end());
+  for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(kOptimizer + std::to_string(i), all[i]);
+}
+
+}  // namespace
+
+// One that scales the loss of another has that one's variables in a list of their own, and after its own ones: a count
+// and a rate that mean nothing, the number of good steps, and the scale.
+NamedTensors take_keras_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
   const std::vector<Tensor> own = numbered_tensors(stored, kOptimizer);
   const std::vector<Tensor> inner = numbered_tensors(stored, kInner);
   std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
@@ -39,30 +56,12 @@ NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& 
   return state;
 }
 
-// One that waits for slots that a Checkpoint restored cannot say which they are.
-void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
-  const NamedTensors state = State(optimizer).save();
-  const bool is_scaled = scales_losses(optimizer);
-  const std::size_t slots = optimizer.variables().size() - (is_scaled ? 2 : 0);
-  if (numbered_tensors(state, "variables/").size() != slots) return;
-  const std::vector<Tensor> inner = keras_variables(optimizer);
-  std::vector<Tensor> all;
-  if (is_scaled) {
-    all = {zeros({}, int64), constant(0.0F), state.at("good_steps"), state.at("scale")};
-    for (std::size_t i = 0; i < inner.size(); ++i) tensors.emplace(kInner + std::to_string(i), inner[i]);
-  }
-  all.insert(all.end(), inner.begin(), inner.end());
-  for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(kOptimizer + std::to_string(i), all[i]);
-}
-
-}  // namespace
-
 KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std::string& path, const Model& model,
                                  const std::vector<std::pair<std::string, Variable>>& weights) {
   std::map<const void*, std::string> names;
   for (const auto& [name, variable] : weights) names.emplace(variable.state(), name);
   KerasWeights saved{io::NamedArrays(path, "load_weights")};
-  saved.optimizer = take_optimizer(stored, model);
+  saved.optimizer = take_keras_optimizer(stored, model);
   const auto has_group = [&](const std::string& group) {
     const auto next = stored.lower_bound(group + "/");
     return next != stored.end() && next->first.starts_with(group + "/");

@@ -23,6 +23,10 @@ struct KerasWeights {
 KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std::string& path, const Model& model,
                                  const std::vector<std::pair<std::string, Variable>>& weights);
 
+/// Takes the optimizer out of the datasets of a file, under the names that State has; nothing if a model is not
+/// compiled.
+NamedTensors take_keras_optimizer(std::map<std::string, Tensor>& stored, const Model& model);
+
 /// The datasets of a file, with the optimizer of a compiled model.
 NamedTensors keras_weights_of(const Model& model, bool include_optimizer = true);
 

@@ -9,12 +9,23 @@ namespace capstan::detail {
 
 namespace {
 
-constexpr const char kReader[] = "load_weights";
+// A list that is too long for one attribute is in several, "layer_names0" and so on.
+std::vector<std::string> list_of(const io::Hdf5Texts& texts, const std::string& group, const std::string& name) {
+  const std::string key = group + "@" + name;
+  if (const auto found = texts.find(key); found != texts.end()) return found->second;
+  std::vector<std::string> all;
+  for (int i = 0;; ++i) {
+    const auto found = texts.find(key + std::to_string(i));
+    if (found == texts.end()) return all;
+    all.insert(all.end(), found->second.begin(), found->second.end());
+  }
+}
 
 class LegacyFile {
  public:
-  LegacyFile(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts, const std::string& path)
-      : stored_(stored), texts_(texts), path_(path) {
+  LegacyFile(const char* reader, const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
+             const std::string& path)
+      : reader_(reader), stored_(stored), texts_(texts), path_(path) {
     if (!list("model_weights", "layer_names").empty()) root_ = "model_weights";
   }
 
@@ -22,7 +33,7 @@ class LegacyFile {
   std::vector<std::vector<std::string>> layers() const {
     const std::vector<std::string> names = list(root_, "layer_names");
     if (names.empty()) {
-      io::fail_file(kReader, "it has no list of layers, which Keras writes as layer_names", path_,
+      io::fail_file(reader_, "it has no list of layers, which Keras writes as layer_names", path_,
                     "weights that Keras 3 wrote are in a file that ends with .weights.h5");
     }
     std::vector<std::vector<std::string>> all;
@@ -36,16 +47,8 @@ class LegacyFile {
   std::vector<std::string> top_level() const { return datasets_of("top_level_model_weights"); }
 
  private:
-  // A list that is too long for one attribute is in several, "layer_names0" and so on.
   std::vector<std::string> list(const std::string& group, const std::string& name) const {
-    const std::string key = group + "@" + name;
-    if (const auto found = texts_.find(key); found != texts_.end()) return found->second;
-    std::vector<std::string> all;
-    for (int i = 0;; ++i) {
-      const auto found = texts_.find(key + std::to_string(i));
-      if (found == texts_.end()) return all;
-      all.insert(all.end(), found->second.begin(), found->second.end());
-    }
+    return list_of(texts_, group, name);
   }
 
   std::vector<std::string> datasets_of(const std::string& layer) const {
@@ -54,12 +57,13 @@ class LegacyFile {
     for (const std::string& name : list(group, "weight_names")) {
       const std::string& dataset = datasets.emplace_back(name_within(group, name));
       if (stored_.contains(dataset)) continue;
-      io::fail_file(kReader, "a layer has the weight " + io::in_quotes(dataset) + ", which is not there", path_,
+      io::fail_file(reader_, "a layer has the weight " + io::in_quotes(dataset) + ", which is not there", path_,
                     io::kFetchAgain);
     }
     return datasets;
   }
 
+  const char* reader_;
   const std::map<std::string, Tensor>& stored_;
   const io::Hdf5Texts& texts_;
   const std::string& path_;
@@ -74,12 +78,27 @@ std::vector<Variable> weights_of(const Layer& layer) {
   return all;
 }
 
+// Options of optimizers of Keras 2 that mean nothing as they are mostly written. A decay of the rate stays, and is an
+// unknown option.
+AttributeValue without_old_options(AttributeValue optimizer) {
+  const AttributeValue* const given = optimizer.find("config");
+  if (given == nullptr || given->kind != AttributeValue::Kind::kMap) return optimizer;
+  AttributeValue config = *given;
+  std::erase_if(config.items, [](const auto& item) {
+    const auto& [name, value] = item;
+    return (name == "decay" && value.is_number() && value.number == 0) || name == "is_legacy_optimizer" ||
+           name == "jit_compile";
+  });
+  optimizer.set("config", std::move(config));
+  return optimizer;
+}
+
 }  // namespace
 
-KerasWeights match_legacy_weights(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
-                                  const std::string& path, const Model& model,
+KerasWeights match_legacy_weights(const char* reader, const std::map<std::string, Tensor>& stored,
+                                  const io::Hdf5Texts& texts, const std::string& path, const Model& model,
                                   const std::vector<std::pair<std::string, Variable>>& weights) {
-  const LegacyFile file(stored, texts, path);
+  const LegacyFile file(reader, stored, texts, path);
   std::vector<std::vector<std::string>> theirs = file.layers();
   std::vector<std::vector<Variable>> own;
   for (const Layer& layer : model.layers()) {
@@ -91,7 +110,7 @@ KerasWeights match_legacy_weights(const std::map<std::string, Tensor>& stored, c
 
   std::map<const void*, std::string> names;
   for (const auto& [name, variable] : weights) names.emplace(variable.state(), name);
-  KerasWeights saved{io::NamedArrays(path, kReader)};
+  KerasWeights saved{io::NamedArrays(path, reader)};
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     const bool is_alike = theirs.size() == own.size() && theirs[i].size() == own[i].size();
     for (std::size_t j = 0; j < theirs[i].size(); ++j) {
@@ -106,6 +125,41 @@ KerasWeights match_legacy_weights(const std::map<std::string, Tensor>& stored, c
     }
   }
   return saved;
+}
+
+AttributeValue legacy_config(const char* reader, const io::Hdf5Texts& texts, const std::string& path) {
+  const std::vector<std::string> model = list_of(texts, "", "model_config");
+  if (model.size() != 1) {
+    io::fail_file(reader, "it has no configuration of a model, which Keras writes as model_config", path,
+                  "load_weights() takes over the weights of such a file");
+  }
+  AttributeValue config = AttributeValue::from_json(model[0]);
+  const std::vector<std::string> training = list_of(texts, "", "training_config");
+  if (training.size() != 1) return config;
+  const AttributeValue written = AttributeValue::from_json(training[0]);
+  AttributeValue compiled = AttributeValue::map();
+  for (const char* key :
+       {"loss", "loss_weights", "metrics", "weighted_metrics", "run_eagerly", "steps_per_execution"}) {
+    if (const AttributeValue* const value = written.find(key)) compiled.set(key, *value);
+  }
+  if (const AttributeValue* const optimizer = written.find("optimizer_config")) {
+    compiled.set("optimizer", without_old_options(*optimizer));
+  }
+  config.set("compile_config", compiled);
+  return config;
+}
+
+NamedTensors legacy_optimizer(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
+                              const Model& model) {
+  const std::string group = "optimizer_weights";
+  const std::vector<std::string> names = list_of(texts, group, "weight_names");
+  if (names.empty() || !names[0].ends_with("/iteration")) return {};
+  std::map<std::string, Tensor> variables;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = stored.find(name_within(group, names[i]));
+    if (found != stored.end()) variables.emplace("optimizer/vars/" + std::to_string(i), found->second);
+  }
+  return take_keras_optimizer(variables, model);
 }
 
 }  // namespace capstan::detail

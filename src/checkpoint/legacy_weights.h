@@ -2,8 +2,8 @@
 //
 // The layers that have weights are in a list in their order, `layer_names`, and each has a list of its weights in
 // their order, `weight_names`; both are attributes of groups. A model within a model is one layer. So weights are found
-// by their order, whatever layers are called. What else a whole model has, its configuration and its optimizer, is left
-// out.
+// by their order, whatever layers are called. A whole model has its configuration, and what compile() was given, as
+// texts in attributes of the root, and the variables of the optimizer in a group.
 #pragma once
 
 #include <map>
@@ -16,10 +16,18 @@
 
 namespace capstan::detail {
 
-/// What the datasets of a file are for this model, as match_keras_weights() does. Throws IoError for a file without
-/// such lists, or with names in them that it does not have.
-KerasWeights match_legacy_weights(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
-                                  const std::string& path, const Model& model,
+/// What the datasets of a file are for this model, as match_keras_weights() does, without the optimizer. Throws IoError
+/// in the name of `reader` for a file without such lists, or with names in them that it does not have.
+KerasWeights match_legacy_weights(const char* reader, const std::map<std::string, Tensor>& stored,
+                                  const io::Hdf5Texts& texts, const std::string& path, const Model& model,
                                   const std::vector<std::pair<std::string, Variable>>& weights);
+
+/// The configuration of a whole model, in the form of a `.keras` archive. Throws IoError for a file without one.
+AttributeValue legacy_config(const char* reader, const io::Hdf5Texts& texts, const std::string& path);
+
+/// The optimizer of a whole model under the names that State has: nothing if there is none, or Keras 2 wrote it, whose
+/// slots have another order.
+NamedTensors legacy_optimizer(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
+                              const Model& model);
 
 }  // namespace capstan::detail

@@ -67,7 +67,8 @@ TEST_F(KerasArchive, LeavesCompilingToAnotherLanguage) {
   EXPECT_EQ(seen, R"({"loss": "theirs"})");
   EXPECT_EQ(loaded.optimizer().iterations(), 2);
   EXPECT_EQ(step(loaded), step(model));
-  EXPECT_THROW(load_model(path()), IoError) << "no loss of the library has the name";
+  const std::string error = message_of<IoError>([&] { load_model(path()); });  // no loss of the library has the name
+  EXPECT_NE(error.find("help: with compile = false it is loaded, and not compiled"), std::string::npos) << error;
   EXPECT_FALSE(load_model(path(), {.compile = false}).is_compiled());
 }
 
@@ -213,9 +214,9 @@ TEST_F(KerasArchive, RefusesWhatItCannotHold) {
 }
 
 TEST_F(KerasArchive, IsRefusedByNameAndPlace) {
-  EXPECT_EQ(message_of<ValueError>([&] { load_model(path("model.h5")); }),
-            "load_model: the name \"" + path("model.h5") +
-                "\" does not end with .keras\n  help: save_weights() writes the weights alone, to .weights.h5, "
+  EXPECT_EQ(message_of<ValueError>([&] { load_model(path("model.zip")); }),
+            "load_model: the name \"" + path("model.zip") +
+                "\" ends with neither .keras nor .h5\n  help: load_weights() reads weights alone, from .weights.h5, "
                 ".safetensors or .npz");
   EXPECT_EQ(message_of<IoError>([&] { load_model(path("nothing.keras")); }),
             "load_model: cannot open the file, No such file or directory\n  file: " + path("nothing.keras"));

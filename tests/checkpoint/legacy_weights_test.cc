@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "capstan/capstan.h"
@@ -33,9 +34,40 @@ TEST(LegacyWeights, AreThoseOfAWholeModel) {
     const Tensor outputs = model(tensor_from_json(sample.at("inputs")[0]));
     const Tensor wanted = tensor_from_json(sample.at("outputs")[0]);
     EXPECT_LT(reduce_max(abs(outputs - wanted)).item<float>(), 2e-5f);
+
+    const Model loaded = load_model(sample.at("path"));
+    EXPECT_TRUE(testing::same_bits(loaded(tensor_from_json(sample.at("inputs")[0])), outputs));
+    ASSERT_EQ(loaded.weights().size(), weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      EXPECT_TRUE(testing::same_bits(loaded.weights()[i].value(), weights[i].value())) << i;
+    }
     return;
   }
   ADD_FAILURE();
+}
+
+// What Keras wrote after an epoch, and what it predicts after another one.
+TEST(LegacyModels, AreCompiledAndGoOn) {
+  const Model model = load_model(sample_path("legacy_weights/trained.h5"));
+  EXPECT_EQ(model.type_name(), "Functional");
+  EXPECT_EQ(model.optimizer().iterations(), 1);
+  const Tensor x = reshape(linspace(0.0F, 1.0F, 32), {8, 4}), y = ones({8, 2});
+  const History history = model.fit(x, y, {.verbose = 0, .shuffle = false});
+  EXPECT_TRUE(history.history.contains("mae"));
+  std::ifstream file(sample_path("legacy_weights/trained.json"));
+  const Json said = Json::parse(file);
+  const Tensor wanted = tensor_from_json(said.at("after"));
+  EXPECT_LT(reduce_max(abs(model.predict(x) - wanted)).item<float>(), 2e-6F);
+  EXPECT_FALSE(load_model(sample_path("legacy_weights/trained.h5"), {.compile = false}).is_compiled());
+}
+
+TEST(LegacyModels, AreWholeModels) {
+  const std::string of_weights =
+      message_of<IoError>([] { load_model(testing::sample_path("legacy_weights/fixed.h5")); });
+  EXPECT_TRUE(contains(of_weights, "load_model: it has no configuration of a model")) << of_weights;
+  EXPECT_THROW(load_model("no_such_file.h5"), IoError);
+  const std::string of_name = message_of<ValueError>([] { load_model("model.weights.h5"); });
+  EXPECT_TRUE(contains(of_name, "ends with neither .keras nor .h5")) << of_name;
 }
 
 Sequential nested_model(int units = 3) {
@@ -91,25 +123,34 @@ TEST(LegacyWeights, WithoutAListOfLayersAreRefused) {
 }
 
 // Bytes changed, and lengths cut: an error, or weights.
-TEST(LegacyWeights, ThatAreDamagedAreAnErrorOrWeights) {
+// Cuts a file off at many places and changes bits at others; the errors there are.
+int errors_of_damaged(const std::string& file, const std::function<void(const std::string& path)>& read) {
   const io::TemporaryDirectory directory;
-  const Sequential model = nested_model();
-  for (const std::string file : {"fixed", "parts"}) {
-    std::ifstream stream(sample_path("legacy_weights/" + file + ".h5"), std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-    int errors = 0;
-    for (std::size_t i = 0; i < bytes.size(); i += 37) {
-      std::string changed = i % 16 == 0 ? bytes.substr(0, i) : bytes;
-      if (i % 16 != 0) changed[i] = static_cast<char>(changed[i] ^ 1 << i % 8);
-      const std::string path = directory.write("x.h5", changed);
-      try {
-        model.load_weights(path);
-      } catch (const Error&) {
-        ++errors;
-      }
+  std::ifstream stream(sample_path("legacy_weights/" + file), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  int errors = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += 37) {
+    std::string changed = i % 16 == 0 ? bytes.substr(0, i) : bytes;
+    if (i % 16 != 0) changed[i] = static_cast<char>(changed[i] ^ 1 << i % 8);
+    const std::string path = directory.write("x.h5", changed);
+    try {
+      read(path);
+    } catch (const Error&) {
+      ++errors;
     }
-    EXPECT_GT(errors, 50);
   }
+  return errors;
+}
+
+TEST(LegacyWeights, ThatAreDamagedAreAnErrorOrWeights) {
+  const Sequential model = nested_model();
+  for (const std::string file : {"fixed.h5", "parts.h5"}) {
+    EXPECT_GT(errors_of_damaged(file, [&](const std::string& path) { model.load_weights(path); }), 50) << file;
+  }
+}
+
+TEST(LegacyModels, ThatAreDamagedAreAnErrorOrModels) {
+  EXPECT_GT(errors_of_damaged("trained.h5", [](const std::string& path) { load_model(path); }), 50);
 }
 
 }  // namespace

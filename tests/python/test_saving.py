@@ -1,4 +1,6 @@
 """Files with classes and functions of Python's, and keras.saving."""
+import json
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -378,3 +380,14 @@ def test_a_function_logs_at_every_run(tmp_path):
     import struct
     for value in (0.0, 2.0, 6.0):
         assert any(b"loss" in r and struct.pack("<f", value) in r for r in records)
+
+
+def test_whole_models_in_hdf5_are_loaded_and_go_on():
+    folder = pathlib.Path(__file__).parents[1] / "golden" / "files" / "legacy_weights"
+    model = keras.models.load_model(str(folder / "trained.h5"))
+    x, y = np.linspace(0, 1, 32, dtype=np.float32).reshape(8, 4), np.ones((8, 2), np.float32)
+    assert set(model.fit(x, y, shuffle=False, verbose=0).history) == {"loss", "mae"}
+    wanted = json.loads((folder / "trained.json").read_text())["after"]
+    np.testing.assert_allclose(model.predict(x, verbose=0).ravel(), wanted["data"], atol=2e-6)
+    with pytest.raises(ValueError, match="does not end with .keras"):
+        model.save("model.h5")
