@@ -127,7 +127,8 @@ StoredModel stored_model(const std::string& path) {
 detail::KerasWeights weights_for(const Model& model, StoredModel stored, const std::string& path) {
   const auto weights = named_weights(model);
   if (!stored.is_legacy) return detail::match_keras_weights(std::move(stored.tensors), path, model, weights);
-  detail::KerasWeights found = detail::match_legacy_weights(kLoad, stored.tensors, stored.texts, path, model, weights);
+  detail::KerasWeights found = detail::match_legacy_weights(kLoad, stored.tensors, stored.texts, path, model, weights,
+                                                            detail::LayerNames::kAreTheModels);
   found.optimizer = detail::legacy_optimizer(stored.tensors, stored.texts, model);
   return found;
 }

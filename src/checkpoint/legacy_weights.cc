@@ -29,8 +29,8 @@ class LegacyFile {
     if (!list("model_weights", "layer_names").empty()) root_ = "model_weights";
   }
 
-  // The datasets of each layer that has some, in order.
-  std::vector<std::vector<std::string>> layers() const {
+  // The datasets of each layer that has some, in order, and the names of these layers.
+  std::vector<std::vector<std::string>> layers(std::vector<std::string>& with_weights) const {
     const std::vector<std::string> names = list(root_, "layer_names");
     if (names.empty()) {
       io::fail_file(reader_, "it has no list of layers, which Keras writes as layer_names", path_,
@@ -39,7 +39,9 @@ class LegacyFile {
     std::vector<std::vector<std::string>> all;
     for (const std::string& name : names) {
       std::vector<std::string> datasets = datasets_of(name);
-      if (!datasets.empty()) all.push_back(std::move(datasets));
+      if (datasets.empty()) continue;
+      all.push_back(std::move(datasets));
+      with_weights.push_back(name);
     }
     return all;
   }
@@ -97,12 +99,20 @@ AttributeValue without_old_options(AttributeValue optimizer) {
 
 KerasWeights match_legacy_weights(const char* reader, const std::map<std::string, Tensor>& stored,
                                   const io::Hdf5Texts& texts, const std::string& path, const Model& model,
-                                  const std::vector<std::pair<std::string, Variable>>& weights) {
+                                  const std::vector<std::pair<std::string, Variable>>& weights, LayerNames layers) {
   const LegacyFile file(reader, stored, texts, path);
-  std::vector<std::vector<std::string>> theirs = file.layers();
+  std::vector<std::string> their_names, own_names;
+  std::vector<std::vector<std::string>> theirs = file.layers(their_names);
   std::vector<std::vector<Variable>> own;
   for (const Layer& layer : model.layers()) {
-    if (std::vector<Variable> all = weights_of(layer); !all.empty()) own.push_back(std::move(all));
+    std::vector<Variable> all = weights_of(layer);
+    if (all.empty()) continue;
+    own.push_back(std::move(all));
+    own_names.push_back(layer.name());
+  }
+  if (layers == LayerNames::kAreTheModels && their_names != own_names) {
+    io::fail_file(reader, "the layers that have weights are not those of the configuration, or in another order", path,
+                  io::kFetchAgain);
   }
   std::vector<Variable>& top_level = own.emplace_back();
   for (const Weight& weight : LayerState::of(model).weights) top_level.push_back(weight.variable);

@@ -16,11 +16,15 @@
 
 namespace capstan::detail {
 
+/// Whether layers are called in a file as in the model, which they are if the file says what the model is.
+enum class LayerNames { kAreTheModels, kAreAny };
+
 /// What the datasets of a file are for this model, as match_keras_weights() does, without the optimizer. Throws IoError
-/// in the name of `reader` for a file without such lists, or with names in them that it does not have.
+/// in the name of `reader` for a file without such lists, with names in them that it does not have, or with other
+/// layers than `layers` says.
 KerasWeights match_legacy_weights(const char* reader, const std::map<std::string, Tensor>& stored,
                                   const io::Hdf5Texts& texts, const std::string& path, const Model& model,
-                                  const std::vector<std::pair<std::string, Variable>>& weights);
+                                  const std::vector<std::pair<std::string, Variable>>& weights, LayerNames layers);
 
 /// The configuration of a whole model, in the form of a `.keras` archive. Throws IoError for a file without one.
 AttributeValue legacy_config(const char* reader, const io::Hdf5Texts& texts, const std::string& path);

@@ -44,7 +44,8 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
     case WeightsFormat::kLegacy: {
       io::Hdf5Texts texts;
       const std::map<std::string, Tensor> stored = io::load_hdf5_file("load_weights", path, &texts);
-      return detail::match_legacy_weights("load_weights", stored, texts, path, model, weights);
+      return detail::match_legacy_weights("load_weights", stored, texts, path, model, weights,
+                                          detail::LayerNames::kAreAny);
     }
     case WeightsFormat::kHdf5:
       break;

@@ -142,6 +142,21 @@ int errors_of_damaged(const std::string& file, const std::function<void(const st
   return errors;
 }
 
+TEST(LegacyModels, HaveTheLayersOfTheirConfiguration) {
+  const io::TemporaryDirectory directory;
+  std::ifstream stream(sample_path("legacy_weights/trained.h5"), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::string name = "\"dense_1\"";  // in quotes in the configuration alone
+  int renamed = 0;
+  for (std::size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name, at), ++renamed) {
+    bytes[at + name.size() - 2] = '9';
+  }
+  EXPECT_GT(renamed, 0);
+  const std::string path = directory.write("renamed.h5", bytes);
+  const std::string error = message_of<IoError>([&] { load_model(path); });
+  EXPECT_TRUE(contains(error, "the layers that have weights are not those of the configuration")) << error;
+}
+
 TEST(LegacyWeights, ThatAreDamagedAreAnErrorOrWeights) {
   const Sequential model = nested_model();
   for (const std::string file : {"fixed.h5", "parts.h5"}) {
