@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -70,6 +72,15 @@ inline std::ptrdiff_t entries_in(const std::string& folder) {
 
 // The threads of this process.
 inline std::ptrdiff_t thread_total() { return entries_in("/proc/self/task"); }
+
+/// The same once there are no more than `expected`, or after a second: the system lists a thread for a moment after it
+/// was joined.
+inline std::ptrdiff_t thread_total_down_to(std::ptrdiff_t expected) {
+  for (int i = 0; i < 1000 && thread_total() > expected; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return thread_total();
+}
 
 // Of a dataset with six elements, three of which had been read at `position`, while `file` was written: with another
 // draft an iterator goes on, or refuses the position and gives all six. No position makes a file whole.
