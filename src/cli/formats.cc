@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "capstan/error.h"
 #include "capstan/hdf5_files.h"
@@ -21,6 +22,16 @@ namespace {
 namespace fs = std::filesystem;
 using Tensors = std::map<std::string, Tensor>;
 using std::literals::operator""sv;
+
+// The first bytes, which tell what a file is: none of a folder, nothing if it cannot be opened.
+std::optional<std::string> beginning_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  std::string begin(64, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  return begin;
+}
 
 constexpr std::string_view kValueKey = "/.ATTRIBUTES/VARIABLE_VALUE";
 
@@ -113,11 +124,8 @@ void note_features(const std::string& record, Content& content) {
 }
 
 Content read_records(const std::string& path) {
-  char begin[64];
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin, sizeof begin);
-  const std::string_view head(begin, static_cast<std::size_t>(file.gcount()));
-  const std::string compression = is_gzip(head) ? "GZIP" : is_zlib(head) ? "ZLIB" : "";
+  const std::string begin = beginning_of(path).value_or("");
+  const std::string compression = is_gzip(begin) ? "GZIP" : is_zlib(begin) ? "ZLIB" : "";
   io::RecordReader reader(path, {.compression = compression});
   Content content;
   std::int64_t count = 0;
@@ -279,12 +287,10 @@ const Format kFormats[] = {
 std::span<const Format> formats() { return kFormats; }
 
 const Format& format_of(const std::string& path) {
-  std::string begin(64, '\0');
-  std::ifstream file(path, std::ios::binary);
+  const std::optional<std::string> found = beginning_of(path);
   const bool is_prefix = !fs::exists(path) && fs::is_regular_file(prefix_of(path) + ".index");
-  if (!file && !is_prefix) throw IoError("capstan: cannot open the file\n  file: " + path);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  if (!found && !is_prefix) throw IoError("capstan: cannot open the file\n  file: " + path);
+  const std::string begin = found.value_or("");
   for (const Format& format : kFormats) {
     if (format.is_one(path, begin)) return format;
   }
