@@ -6,6 +6,11 @@ from ._convert import TensorSpec, convert_to_tensor
 from ._ops import cast
 
 
+def tuple_like(structure, items):
+    """A tuple of these items, or a named tuple if the structure is one."""
+    return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+
+
 def signature(types, shapes=None):
     """The specs of elements of these types and shapes: structures that are alike. Without shapes every shape is taken."""
     if isinstance(types, TensorSpec):
@@ -15,8 +20,7 @@ def signature(types, shapes=None):
     if isinstance(types, (tuple, list)):
         if shapes is not None and len(shapes) != len(types):
             raise ValueError(f"from_generator: {len(types)} output_types and {len(shapes)} output_shapes")
-        items = [signature(item, shapes if shapes is None else shapes[i]) for i, item in enumerate(types)]
-        return type(types)(*items) if hasattr(types, "_fields") else tuple(items)
+        return tuple_like(types, [signature(item, shapes if shapes is None else shapes[i]) for i, item in enumerate(types)])
     return TensorSpec(shapes, _dtypes.as_dtype(types))
 
 
@@ -32,8 +36,7 @@ def matching(item, spec):
     if isinstance(spec, tuple):
         if not isinstance(item, tuple) or len(item) != len(spec):
             raise _other_structure(item, spec)
-        items = [matching(value, part) for value, part in zip(item, spec)]
-        return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
+        return tuple_like(spec, [matching(value, part) for value, part in zip(item, spec)])
     if isinstance(item, dict):
         raise _other_structure(item, spec)
     tensor = _converted(item, spec.dtype)

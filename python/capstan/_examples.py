@@ -2,17 +2,24 @@
 from . import _core, _texts
 
 
-class _List:
+class Message:
+    """What messages have in common: those of one class are equal if their fields are, and are no keys of dicts."""
+
+    def __eq__(self, other):
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(map(repr, vars(self).values()))})"
+
+
+class _List(Message):
     """A list of values of one kind."""
     _kind = ""
 
     def __init__(self, value=()):
         self.value = [self._one(v) for v in value]
-
-    def __eq__(self, other):
-        return type(other) is type(self) and other.value == self.value
-
-    __hash__ = None
 
     def __repr__(self):
         return f"{type(self).__name__}(value={self.value})"
@@ -46,7 +53,7 @@ class Int64List(_List):
         return int(value)
 
 
-class Feature:
+class Feature(Message):
     """A list of one of three kinds: bytes_list, float_list or int64_list."""
     _FIELDS = {"bytes_list": BytesList, "float_list": FloatList, "int64_list": Int64List}
 
@@ -73,31 +80,15 @@ class Feature:
     def _of(self, kind):
         return self._list if isinstance(self._list, kind) else kind()
 
-    def __eq__(self, other):
-        return isinstance(other, Feature) and other._list == self._list
 
-    __hash__ = None
-
-    def __repr__(self):
-        return f"Feature({self._list!r})"
-
-
-class Features:
+class Features(Message):
     """Features by their names."""
 
     def __init__(self, feature=None):
         self.feature = dict(feature or {})
 
-    def __eq__(self, other):
-        return isinstance(other, Features) and other.feature == self.feature
 
-    __hash__ = None
-
-    def __repr__(self):
-        return f"Features({self.feature!r})"
-
-
-class Example:
+class Example(Message):
     """Features by their names as one message.
 
         example = tf.train.Example(features=tf.train.Features(feature={
@@ -131,11 +122,3 @@ class Example:
         made = cls()
         made.ParseFromString(serialized)
         return made
-
-    def __eq__(self, other):
-        return isinstance(other, Example) and other.features == self.features
-
-    __hash__ = None
-
-    def __repr__(self):
-        return f"Example({self.features!r})"

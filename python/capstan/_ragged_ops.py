@@ -4,7 +4,7 @@ import numpy as np
 from . import _core
 from ._convert import convert_to_tensor, refuse
 from ._ops import OPS
-from .ragged import RaggedTensor, _leaves_of
+from .ragged import RaggedTensor, _leaves_of, _places_in_rows
 
 # Ops of elements: what they give has the rows of what they take.
 _OF_ELEMENTS = set("""
@@ -85,11 +85,10 @@ def _along_one(name, x, axis):
         return x.with_values(_along_one(name, inner, axis - 1) if isinstance(inner, RaggedTensor) else OPS[name](inner, axis - 1))
     if isinstance(x._values, RaggedTensor):
         raise _core.ValueError_(f"{name}: axis {axis} of a RaggedTensor whose rows have rows is not supported")
-    lengths = np.diff(x._splits)
     if axis == 1:
         return _segments(name, x._values, x.value_rowids(), len(x))
-    columns = np.arange(len(x._values)) - np.repeat(x._splits[:-1], lengths)
-    return _segments(name, x._values, columns, int(lengths.max(initial=0)))
+    lengths = np.diff(x._splits)
+    return _segments(name, x._values, _places_in_rows(lengths), int(lengths.max(initial=0)))
 
 
 def _rows(value):

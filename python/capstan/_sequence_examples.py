@@ -1,36 +1,20 @@
 """tf.train.SequenceExample: features of a whole, and lists of features, one for each step."""
 from . import _core, _texts
-from ._examples import Example, Feature, Features
+from ._examples import Example, Feature, Features, Message
 
 
-class FeatureList:
+class FeatureList(Message):
     """Features in their order."""
 
     def __init__(self, feature=()):
         self.feature = list(feature)
 
-    def __eq__(self, other):
-        return isinstance(other, FeatureList) and other.feature == self.feature
 
-    __hash__ = None
-
-    def __repr__(self):
-        return f"FeatureList({self.feature!r})"
-
-
-class FeatureLists:
+class FeatureLists(Message):
     """Lists of features by their names."""
 
     def __init__(self, feature_list=None):
         self.feature_list = dict(feature_list or {})
-
-    def __eq__(self, other):
-        return isinstance(other, FeatureLists) and other.feature_list == self.feature_list
-
-    __hash__ = None
-
-    def __repr__(self):
-        return f"FeatureLists({self.feature_list!r})"
 
 
 # Messages: a field is its number and a kind, here always 2, then the length of its bytes.
@@ -88,7 +72,7 @@ def _as_example(feature):
     return _field(1, _field(1, _field(1, b"f") + _field(2, feature)))
 
 
-class SequenceExample:
+class SequenceExample(Message):
     """Features of a whole (`context`), and lists of features, one for each step, as one message."""
 
     def __init__(self, context=None, feature_lists=None):
@@ -110,14 +94,6 @@ class SequenceExample:
         made = {name: FeatureList([Example.FromString(one).features.feature.get("f", Feature()) for one in listed])
                 for name, listed in lists.items()}
         return cls(Example.FromString(context).features, FeatureLists(made))
-
-    def __eq__(self, other):
-        return isinstance(other, SequenceExample) and (other.context, other.feature_lists) == (self.context, self.feature_lists)
-
-    __hash__ = None
-
-    def __repr__(self):
-        return f"SequenceExample({self.context!r}, {self.feature_lists!r})"
 
 
 def _parts_of(message, what):

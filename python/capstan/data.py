@@ -251,8 +251,7 @@ def _as_element(structure):
     if isinstance(structure, dict):
         return {key: _as_element(value) for key, value in structure.items()}
     if isinstance(structure, tuple) and not isinstance(structure, _core.TensorShape):
-        items = [_as_element(item) for item in structure]
-        return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+        return _element_specs.tuple_like(structure, [_as_element(item) for item in structure])
     return structure if isinstance(structure, (_RaggedTensor, _SparseTensor)) else convert_to_tensor(structure)
 
 

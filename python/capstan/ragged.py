@@ -63,8 +63,7 @@ class RaggedTensor:
     def from_sparse(cls, st_input, name=None, row_splits_dtype="int64"):
         """The rows of a SparseTensor of two axes, whose values are at the beginning of each row without gaps."""
         lengths = np.bincount(st_input._indices[:, 0], minlength=int(st_input._shape[0]))
-        columns = np.concatenate([np.arange(n) for n in lengths]) if len(lengths) else []
-        if st_input._indices[:, 1].tolist() != list(columns) or (np.diff(st_input._indices[:, 0]) < 0).any():
+        if (st_input._indices[:, 1] != _places_in_rows(lengths)).any() or (np.diff(st_input._indices[:, 0]) < 0).any():
             raise _core.ValueError_("RaggedTensor.from_sparse: values are not in order, or there are gaps between them")
         return cls.from_row_lengths(st_input.values, lengths).with_row_splits_dtype(row_splits_dtype)
 
@@ -75,8 +74,7 @@ class RaggedTensor:
         if len(lengths) != 2:
             raise _core.ValueError_(f"to_sparse: a RaggedTensor of {len(lengths)} axes is not supported, it may have 2")
         rows = np.repeat(np.arange(len(self)), np.diff(self._splits))
-        columns = np.arange(len(self._values)) - np.repeat(self._splits[:-1], np.diff(self._splits))
-        return SparseTensor(np.stack([rows, columns], 1), self._values, lengths)
+        return SparseTensor(np.stack([rows, _places_in_rows(np.diff(self._splits))], 1), self._values, lengths)
 
     @classmethod
     def from_rows(cls, rows, dtype=None):
@@ -236,6 +234,11 @@ class RaggedTensor:
 
 def _plain(value):
     return value.numpy() if isinstance(value, _texts.TextTensor) else value
+
+
+def _places_in_rows(lengths):
+    """Of each value of rows of these lengths its place in its row."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _leaves_of(values):

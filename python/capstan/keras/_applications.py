@@ -1,5 +1,4 @@
 """keras.applications: networks for images that are well known. Nothing is downloaded."""
-import json
 import os
 
 import numpy as np
@@ -94,6 +93,7 @@ def decode_predictions(preds, top=5):
     if not os.path.exists(path):
         raise ValueError(f"decode_predictions: the names of the classes are not downloaded\n  looked for: {path}\n  help: "
                          "put Keras's file there")
+    import json  # not for every program that imports the package
     with open(path, encoding="utf-8") as file:
         names = json.load(file)
     return [[(*names[str(i)], row[i]) for i in np.argsort(row)[::-1][:top]] for row in scores]

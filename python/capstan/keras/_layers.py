@@ -134,7 +134,7 @@ class Layer:
         is_cell = "states" in self._takes
         object.__setattr__(self, "_is_building", True)
         try:
-            takes_shapes = len(inspect.signature(type(self).build).parameters) > 1  # besides self
+            takes_shapes = len(_parameters(type(self).build)) > 1  # besides self
             self.build(*[shapes[0] if is_cell or len(shapes) == 1 else list(shapes)][:takes_shapes])
         finally:
             object.__setattr__(self, "_is_building", False)
@@ -334,8 +334,6 @@ def _parameters(function):
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return frozenset()
-    if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
-        return frozenset(parameters)
     return frozenset(parameters)
 
 

@@ -6,6 +6,7 @@ in `custom_objects`. No module is imported because a file names it.
 import contextlib
 import inspect
 import types
+import warnings
 import weakref
 
 import numpy as np
@@ -269,7 +270,6 @@ def compile_config_of(given):
     if not given or not _is_own([given[key] for key in ("loss", "metrics", "weighted_metrics")]):
         return None
     import json
-    import warnings
     try:
         for value in nest.flatten([given[key] for key in ("loss", "metrics", "weighted_metrics")]):
             if isinstance(value, types.FunctionType) and "<lambda>" in value.__name__:
