@@ -62,7 +62,7 @@ constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSy
 // unless only its shape is read; rules that reach for a value they did not declare end here.
 [[gnu::cold, gnu::noinline]] void resolve_special(const OpDef& op, std::size_t position, Block*& block,
                                                   Tensor& holder) {
-  const std::size_t bit = op.arity == kVariadic ? 0 : position;
+  const std::size_t bit = op.inputs.count == kVariadic ? 0 : position;
   if ((op.shape_inputs >> bit & 1) != 0) return;
   if ((block->flags & Block::kRowSparse) != 0) {
     holder = share(block).to_dense();
@@ -269,7 +269,8 @@ inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::spa
 }
 
 [[noreturn, gnu::cold]] void wrong_operand_count(const OpDef& op, std::size_t count) {
-  throw ValueError(detail::join(op.name, ": takes ", int{op.arity}, " arguments (", op.input_names, "), not ", count));
+  throw ValueError(
+      detail::join(op.name, ": takes ", int{op.inputs.count}, " arguments (", op.inputs.names, "), not ", count));
 }
 
 void check_same_dtypes(const OpDef& op, std::span<Block* const> blocks) {
@@ -441,7 +442,7 @@ template <int N>
 
 // All of apply but its spans; a part of it, because a call would cost more than the test for a profiler.
 [[gnu::always_inline]] inline Tensor apply_now(const OpDef& op, std::span<Operand> operands, const void* attributes) {
-  if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) [[unlikely]]
+  if (op.inputs.count != kVariadic && operands.size() != static_cast<std::size_t>(op.inputs.count)) [[unlikely]]
     wrong_operand_count(op, operands.size());
   if (op.kind == OpKind::kElementwise) {
     if (operands.size() == 2) {
@@ -481,7 +482,7 @@ std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, 
     outputs.push_back(apply_unprofiled(op, operands, attributes));
     return outputs;
   }
-  if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity))
+  if (op.inputs.count != kVariadic && operands.size() != static_cast<std::size_t>(op.inputs.count))
     wrong_operand_count(op, operands.size());
   Resolved resolved(op, operands);
   if (is_traced(op, resolved.seen)) [[unlikely]] {

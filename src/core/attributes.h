@@ -7,13 +7,13 @@
 //       Axes axis;
 //       bool keepdims = false;
 //     };
-//     constexpr AttributeType kReduceAttributes = attribute_type<ReduceAttributes>(
-//         {field<&ReduceAttributes::axis>("axis"), field<&ReduceAttributes::keepdims>("keepdims")});
+//     constexpr OpDef kReduceSum = {..., .attributes = &attribute_table<ReduceAttributes, "axis, keepdims">, ...};
 //
 // Lists too long for the struct are interned: IntList is a pointer to an immutable list that lives as long as the
 // process and is shared by equal lists.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "capstan/fields.h"
@@ -121,6 +123,73 @@ struct AttributeOf<std::span<const std::int64_t>> {
   static std::span<const std::int64_t> give(const IntList& attribute) { return attribute.span(); }
 };
 
+// A text as an argument of a template: names, separated by ", ".
+template <std::size_t kSize>
+struct NameList {
+  char text[kSize] = {};
+
+  consteval NameList(const char (&literal)[kSize]) { std::copy_n(literal, kSize, text); }
+  constexpr std::string_view view() const { return {text, kSize - 1}; }
+  constexpr std::size_t count() const {
+    return view().empty() ? 0 : 1 + static_cast<std::size_t>(std::count(text, text + kSize, ','));
+  }
+  // The names from one to another. By indices, since g++ 12 with -fsanitize=undefined does not take find() for a
+  // constant.
+  constexpr std::string_view part(std::size_t from, std::size_t to) const {
+    if (from == to) return {};
+    std::size_t begin = 0, end = 0;
+    for (std::size_t name = 0; end < kSize - 1; ++end) {
+      if (text[end] != ',') continue;
+      ++name;
+      if (name == to) break;
+      if (name == from) begin = end + 2;
+    }
+    return {text + begin, end - begin};
+  }
+};
+
+namespace detail {
+
+// The fields of a struct.
+template <std::size_t kFields, class T>
+constexpr auto fields_of(T& value) {
+  static_assert(kFields >= 1 && kFields <= 8);
+  if constexpr (kFields == 1) {
+    auto& [a] = value;
+    return std::tie(a);
+  } else if constexpr (kFields == 2) {
+    auto& [a, b] = value;
+    return std::tie(a, b);
+  } else if constexpr (kFields == 3) {
+    auto& [a, b, c] = value;
+    return std::tie(a, b, c);
+  } else if constexpr (kFields == 4) {
+    auto& [a, b, c, d] = value;
+    return std::tie(a, b, c, d);
+  } else if constexpr (kFields == 5) {
+    auto& [a, b, c, d, e] = value;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (kFields == 6) {
+    auto& [a, b, c, d, e, f] = value;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (kFields == 7) {
+    auto& [a, b, c, d, e, f, g] = value;
+    return std::tie(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = value;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+}
+
+template <class A, std::size_t kFields, std::size_t kField>
+static constexpr AttributeField field_of(std::string_view name, bool required) {
+  constexpr auto member = [](A & attributes) -> auto& { return std::get<kField>(fields_of<kFields>(attributes)); };
+  return {name, required, offset_of<A>(member), &field_type<std::remove_cvref_t<decltype(member(std::declval<A&>()))>>};
+}
+
+}  // namespace detail
+
+// A table written by hand, for a struct that inherits fields, or has others or another order than callers see.
 template <class A, std::size_t N>
 constexpr AttributeType attribute_type(const AttributeField (&fields)[N]) {
   static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64 && N <= 8);
@@ -128,5 +197,14 @@ constexpr AttributeType attribute_type(const AttributeField (&fields)[N]) {
   for (std::size_t i = 0; i < N; ++i) type.fields[i] = fields[i];
   return type;
 }
+
+// The table of a struct whose fields have these names, in their order; the first `kRequired` have no defaults.
+// Static: as field().
+template <class A, NameList kNames, std::size_t kRequired = 0>
+static constexpr AttributeType attribute_table = []<std::size_t... kFields>(std::index_sequence<kFields...>) {
+  return attribute_type<A>(
+      {detail::field_of<A, kNames.count(), kFields>(kNames.part(kFields, kFields + 1), kFields < kRequired)...});
+}
+(std::make_index_sequence<kNames.count()>());
 
 }  // namespace capstan

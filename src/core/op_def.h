@@ -29,12 +29,12 @@ struct OpForPrograms;
 
 // The most inputs that an op with a fixed number of them has, and the most outputs of any op with a fixed number.
 inline constexpr int kMaxInputs = 6;
-inline constexpr int kVariadic = -1;
+inline constexpr std::int8_t kVariadic = -1;
 
 // --- Elementwise loops ---
 
 // One call of an elementwise loop. Positions whose bit in `scalars` is set repeat one element.
-// Forward loops read in[0..arity); vjp loops read in[0] = cotangent, in[1..3] = inputs, in[4] = output, as far as the
+// Forward loops read in[0..inputs); vjp loops read in[0] = cotangent, in[1..3] = inputs, in[4] = output, as far as the
 // formula reads them; the others may be null.
 struct LoopArgs {
   void* out;
@@ -215,6 +215,19 @@ using LoopOf = LoopOfOp (*)(const void* attributes);
 // A composite: computes its outputs with other ops.
 using Compose = void (*)(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs);
 
+// The inputs of an op by their names, comma separated ("a, b"), for errors and documentation; as many as there are
+// names, or kVariadic: any number.
+struct InputNames {
+  constexpr InputNames(std::string_view list, std::int8_t number) : names(list), count(number) {}
+  constexpr InputNames(std::string_view list) : names(list), count(list.empty() ? 0 : 1) {
+    for (const char c : list) count = static_cast<std::int8_t>(count + (c == ',' ? 1 : 0));
+  }
+  constexpr InputNames(const char* list) : InputNames(std::string_view(list)) {}
+
+  std::string_view names;
+  std::int8_t count;
+};
+
 enum class OpKind : std::uint8_t { kElementwise, kStructured, kComposite };
 
 enum OpFlags : std::uint16_t {
@@ -247,10 +260,8 @@ struct OpDef {
   std::string_view text;  // one sentence for documentation
   OpKind kind = OpKind::kStructured;
   std::uint16_t flags = kNoFlags;
-  std::int8_t arity = 1;    // kVariadic: any number
   std::int8_t outputs = 1;  // kVariadic: infer decides
-  // Names of the inputs, comma separated ("a, b"), for errors and documentation.
-  std::string_view input_names = "x";
+  InputNames inputs = "x";
 
   const AttributeType* attributes = nullptr;  // null: none
 

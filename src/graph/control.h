@@ -150,9 +150,8 @@ constexpr OpDef control_op(std::string_view name, std::string_view text, bool ef
   op.name = name;
   op.text = text;
   op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | kCallsOps | (effects ? kStateful : kNoFlags));
-  op.arity = kVariadic;
   op.outputs = kVariadic;
-  op.input_names = "inputs";
+  op.inputs = {"inputs", kVariadic};
   op.attributes = &kControlAttributes;
   op.infer = &infer_control;
   op.kernel = &run_control_kernel;

@@ -26,7 +26,6 @@ bool batch_value(const BatchCall& call, std::vector<Tensor>& outputs) {
 struct PathAttributes {
   std::int64_t others = 0;  // how many inputs after the first one have a gradient of zeros
 };
-constexpr AttributeType kPathAttributes = attribute_type<PathAttributes>({field<&PathAttributes::others>("others")});
 
 // What a path that was not taken makes of a gradient, if somebody differentiates that.
 Tensor on_paths(const Tensor& gradient, const VjpCall& call) {
@@ -42,9 +41,8 @@ constinit const OpDef kAlsoDependsOn = {
     .name = "also_depends_on",
     .text = "A tensor whose gradient by some others is zero instead of missing; made by control flow.",
     .flags = kReturnsViews | kReshapes | kTakesAnyDTypes,
-    .arity = kVariadic,
-    .input_names = "value, others",
-    .attributes = &kPathAttributes,
+    .inputs = {"value, others", kVariadic},
+    .attributes = &attribute_table<PathAttributes, "others">,
     .infer = infer_first,
     .kernel = view_first,
     .saves = {.inputs = 1},
@@ -74,8 +72,7 @@ constinit const OpDef kReread = {
     .name = "reread",
     .text = "What a variable holds after an assignment in a trace.",
     .flags = kReturnsViews | kReshapes,
-    .arity = 2,
-    .input_names = "value, begin",
+    .inputs = "value, begin",
     .infer = infer_first,
     .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[1] = call.cotangent(); },

@@ -119,7 +119,7 @@ inline bool is_among(std::span<const Graph::Value> values, Graph::Value value) {
 
 // Whether an op reads no element of its input i.
 inline bool reads_shape_only(const Graph::Node& node, std::size_t i) {
-  return (node.op->shape_inputs >> (node.op->arity == kVariadic ? 0 : i) & 1) != 0;
+  return (node.op->shape_inputs >> (node.op->inputs.count == kVariadic ? 0 : i) & 1) != 0;
 }
 
 // The lists of passes are in compile.cc. What a trace keeps: for tapes and enclosing traces, which run it op by op,

@@ -11,7 +11,7 @@ std::optional<LoopOfOp> loop_of(const Graph::Node& node) {
   const OpDef& op = *node.op;
   if (op.loop != nullptr) return op.loop(node.attributes);
   if (op.kind != OpKind::kElementwise) return std::nullopt;
-  const auto positions = (1u << op.arity) - 1;
+  const auto positions = (1u << op.inputs.count) - 1;
   return LoopOfOp{&op, -1, positions,
                   op.attributes == nullptr ? nullptr : reinterpret_cast<const double*>(node.attributes)};
 }

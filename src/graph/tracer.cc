@@ -184,7 +184,7 @@ void GraphTracer::note(const ObservedCall& call) {
   bool any = false;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Block* const block = call.inputs[i].block;
-    const std::size_t bit = call.op.arity == kVariadic ? 0 : i;
+    const std::size_t bit = call.op.inputs.count == kVariadic ? 0 : i;
     if ((call.op.shape_inputs >> bit & 1) != 0) continue;
     if (has_flag(block, Block::kShapeOnly)) return;
     any = any || is_differentiable(block->dtype);

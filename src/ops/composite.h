@@ -4,8 +4,8 @@
 //
 // Parameters that are tensors, which follow one another, are the inputs; a list of tensors is all of them. The others
 // are the attributes; the last ones of these have the defaults that are given, which are those of the declaration (C++
-// does not tell them). NoValue{} stands for the default of the type: no number, all axes, no padding; Names{"xy"} is a
-// text. A struct of options is as many attributes as it has fields, named in their order, with the defaults that it
+// does not tell them). NoValue{} stands for the default of the type: no number, all axes, no padding; NameList{"xy"} is
+// a text. A struct of options is as many attributes as it has fields, named in their order, with the defaults that it
 // declares; one beside which set_field() and get_field() are declared is one attribute. The result is one tensor, a
 // list of them, or a struct of two or three. Where a call by name takes its arguments otherwise than the public
 // function, the composite is that of a function ..._by_name, which calls it.
@@ -33,31 +33,6 @@ namespace capstan {
 // The default of an attribute that may be absent.
 struct NoValue {};
 
-// A text as an argument of a template: names, separated by ", ".
-template <std::size_t kSize>
-struct Names {
-  char text[kSize] = {};
-
-  consteval Names(const char (&literal)[kSize]) { std::copy_n(literal, kSize, text); }
-  constexpr std::string_view view() const { return {text, kSize - 1}; }
-  constexpr std::size_t count() const {
-    return view().empty() ? 0 : 1 + static_cast<std::size_t>(std::count(text, text + kSize, ','));
-  }
-  // The names from one to another. By indices, since g++ 12 with -fsanitize=undefined does not take find() for a
-  // constant.
-  constexpr std::string_view part(std::size_t from, std::size_t to) const {
-    if (from == to) return {};
-    std::size_t begin = 0, end = 0;
-    for (std::size_t name = 0; end < kSize - 1; ++end) {
-      if (text[end] != ',') continue;
-      ++name;
-      if (name == to) break;
-      if (name == from) begin = end + 2;
-    }
-    return {text + begin, end - begin};
-  }
-};
-
 namespace detail {
 
 // --- The parameters ---
@@ -75,28 +50,6 @@ template <class T>
 concept Options = std::is_class_v<T> && std::is_aggregate_v<T> && !OneAttribute<T> && !requires {
   std::tuple_size<T>::value;
 };
-
-// The fields of a struct.
-template <std::size_t kFields, class T>
-constexpr auto fields_of(T& value) {
-  static_assert(kFields >= 1 && kFields <= 5);
-  if constexpr (kFields == 1) {
-    auto& [a] = value;
-    return std::tie(a);
-  } else if constexpr (kFields == 2) {
-    auto& [a, b] = value;
-    return std::tie(a, b);
-  } else if constexpr (kFields == 3) {
-    auto& [a, b, c] = value;
-    return std::tie(a, b, c);
-  } else if constexpr (kFields == 4) {
-    auto& [a, b, c, d] = value;
-    return std::tie(a, b, c, d);
-  } else {
-    auto& [a, b, c, d, e] = value;
-    return std::tie(a, b, c, d, e);
-  }
-}
 
 // The attributes as an aggregate; a std::tuple is not trivially copyable.
 template <class... Members>
@@ -148,10 +101,10 @@ void put(std::vector<Tensor>& outputs, Result result) {
 
 // --- The function ---
 
-template <auto kFunction, Names kNames, auto... kDefaults>
+template <auto kFunction, NameList kNames, auto... kDefaults>
 struct Composite;
 
-template <class Result, class... P, Result (*kFunction)(P...), Names kNames, auto... kDefaults>
+template <class Result, class... P, Result (*kFunction)(P...), NameList kNames, auto... kDefaults>
 struct Composite<kFunction, kNames, kDefaults...> {
   using Returned = Result;
   static constexpr std::size_t kCount = sizeof...(P);
@@ -337,7 +290,7 @@ constexpr Function* overload(Function* function) {
   return function;
 }
 
-template <auto kFunction, Names kNames, auto... kDefaults>
+template <auto kFunction, NameList kNames, auto... kDefaults>
 constexpr OpDef composite(std::string_view name, std::string_view text, std::uint16_t flags = kNoFlags,
                           const OpForPrograms* programs = nullptr) {
   using C = detail::Composite<kFunction, kNames, kDefaults...>;
@@ -346,9 +299,8 @@ constexpr OpDef composite(std::string_view name, std::string_view text, std::uin
   op.text = text;
   op.kind = OpKind::kComposite;
   op.flags = flags;
-  op.arity = C::kIsVariadic ? std::int8_t{kVariadic} : static_cast<std::int8_t>(C::kInputs);
   op.outputs = detail::output_count<typename C::Returned>();
-  op.input_names = C::input_names();
+  op.inputs = C::kIsVariadic ? InputNames(C::input_names(), kVariadic) : InputNames(C::input_names());
   if constexpr (C::kAttributes > 0) op.attributes = &C::kType;
   op.compose = &C::compose;
   op.programs = programs;

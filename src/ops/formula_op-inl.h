@@ -209,8 +209,8 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops) {
   op.kind = OpKind::kElementwise;
   op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
                                         (F::differentiable ? 0 : kNotDifferentiable));
-  op.arity = F::arity;
-  op.input_names = F::input_names;
+  static_assert(InputNames(F::input_names).count == F::arity);
+  op.inputs = F::input_names;
   op.attributes = F::attributes;
   op.loops = loops;
   // A portable formula is computed in float64 by other functions than the vector ones, so nothing may be made of it.

@@ -10,8 +10,8 @@
 namespace capstan {
 
 void check_count(const OpDef& op, std::size_t operands) {
-  CAPSTAN_CHECK(op.arity == kVariadic || operands == static_cast<std::size_t>(op.arity), ValueError, op.name,
-                ": takes ", int{op.arity}, " arguments (", op.input_names, "), not ", operands);
+  CAPSTAN_CHECK(op.inputs.count == kVariadic || operands == static_cast<std::size_t>(op.inputs.count), ValueError,
+                op.name, ": takes ", int{op.inputs.count}, " arguments (", op.inputs.names, "), not ", operands);
 }
 
 namespace {
@@ -43,8 +43,8 @@ Op::Op(std::string_view name) : def_(find_op(name)) {
 
 std::string_view Op::name() const { return def_->name; }
 std::string_view Op::text() const { return def_->text; }
-std::string_view Op::input_names() const { return def_->arity == 0 ? std::string_view() : def_->input_names; }
-int Op::inputs() const { return def_->arity; }
+std::string_view Op::input_names() const { return def_->inputs.count == 0 ? std::string_view() : def_->inputs.names; }
+int Op::inputs() const { return def_->inputs.count; }
 int Op::outputs() const { return def_->outputs; }
 bool Op::takes_any_dtypes() const { return has_flag(*def_, kTakesAnyDTypes); }
 std::span<const AttributeField> Op::fields() const {

@@ -96,8 +96,8 @@ std::vector<OpInfo> list_ops() {
   for (const OpDef* op : all_ops()) {
     OpInfo info{op->name,
                 op->text,
-                op->input_names,
-                op->arity,
+                op->inputs.names,
+                op->inputs.count,
                 op->outputs,
                 !has_flag(*op, kNotDifferentiable) && (op->vjp != nullptr || op->kind == OpKind::kComposite),
                 {}};

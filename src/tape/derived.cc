@@ -42,7 +42,7 @@ class OperandCall final : public VjpCall {
   const Tensor& cotangent(int) const override { return at_[0]; }
   bool has_cotangent(int) const override { return true; }
   bool needs(int i) const override { return i == attributes_.input; }
-  int input_count() const override { return attributes_.op->arity; }
+  int input_count() const override { return attributes_.op->inputs.count; }
   const void* attribute_data() const override { return attributes_.parameters; }
 
  private:
@@ -80,8 +80,7 @@ constinit const OpDef kDerived = {
     .name = "derivative",
     .text = "The derivative of an elementwise op by one of its inputs; made in traces alone.",
     .flags = kTakesAnyDTypes,
-    .arity = kVariadic,
-    .input_names = "cotangent, values",
+    .inputs = {"cotangent, values", kVariadic},
     .attributes = &kDerivedAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
     .kernel =
@@ -114,7 +113,7 @@ constinit const OpDef kDerived = {
           tape.watch(operands);
           const OperandCall seen(a, operands);
           Tensor derived[3];
-          a.op->vjp(seen, std::span(derived, static_cast<std::size_t>(a.op->arity)));
+          a.op->vjp(seen, std::span(derived, static_cast<std::size_t>(a.op->inputs.count)));
           if (!derived[a.input].has_value()) return;
           std::vector<Tensor> gradients =
               tape.gradient(derived[a.input], operands, {.output_gradients = {call.cotangent()}});
@@ -153,14 +152,14 @@ DerivedAttributes attributes_of(const OpDef& op, int k, const void* attributes) 
 
 Tensor derive_by_rule(const OpDef& op, std::int64_t k, const void* attributes, std::vector<Tensor> operands) {
   const bool exists =
-      op.kind == OpKind::kElementwise && op.vjp != nullptr && can_be_derived(op) && k >= 0 && k < op.arity;
+      op.kind == OpKind::kElementwise && op.vjp != nullptr && can_be_derived(op) && k >= 0 && k < op.inputs.count;
   CAPSTAN_CHECK(exists, ValueError, op.name, ": there is no derivative by input ", k);
   const DerivedAttributes derived = attributes_of(op, static_cast<int>(k), attributes);
   const int count = std::popcount(static_cast<std::uint32_t>(derived.reads));
   CAPSTAN_CHECK(operands.size() == static_cast<std::size_t>(count), ValueError, "the derivative of ", op.name,
                 ": there are ", operands.size(), " operands, not ", count);
   const OperandCall seen(derived, operands);
-  std::vector<Tensor> cotangents(static_cast<std::size_t>(op.arity));
+  std::vector<Tensor> cotangents(static_cast<std::size_t>(op.inputs.count));
   op.vjp(seen, cotangents);
   const Tensor& found = cotangents[static_cast<std::size_t>(k)];
   return found.has_value() ? found : zeros_like(operands[0]);
@@ -170,7 +169,7 @@ Tensor apply_derived(const OpDef& op, int k, const void* attributes, const Tenso
                      detail::Block* const* inputs, detail::Block* output) {
   const DerivedAttributes derived = attributes_of(op, k, attributes);
   std::vector<Tensor> values = {cotangent};
-  for (int i = 0; i < op.arity; ++i) {
+  for (int i = 0; i < op.inputs.count; ++i) {
     if ((op.reads[k] & (kReadsInput0 << i)) != 0) values.push_back(share(inputs[i]));
   }
   if ((op.reads[k] & kReadsOutput) != 0) values.push_back(share(output));

@@ -265,9 +265,9 @@ class ReversePass {
       propagate_nodes(r, g);
     } else if (!fused_ || r.op->kind != OpKind::kElementwise || needs_ops(g.block())) {
       propagate_in_ops(r, std::move(g));
-    } else if (r.op->arity == 2) {
+    } else if (r.op->inputs.count == 2) {
       propagate_loops<2>(r, g);
-    } else if (r.op->arity == 1) {
+    } else if (r.op->inputs.count == 1) {
       propagate_loops<1>(r, g);
     } else {
       propagate_loops<3>(r, g);
@@ -337,7 +337,7 @@ class ReversePass {
   // One node per input, in the trace of a function.
   void propagate_nodes(const Record& r, const Tensor& g) {
     const void* attributes = r.extra == nullptr ? nullptr : r.extra->attributes;
-    for (int k = 0; k < r.op->arity; ++k) {
+    for (int k = 0; k < r.op->inputs.count; ++k) {
       if (!wanted(r.inputs[k])) continue;
       const bool passes = (r.op->passes >> k & 1) != 0;
       contribute(r.inputs[k], passes ? g : apply_derived(*r.op, k, attributes, g, r.saved, r.saved_output), r.saved[k]);
@@ -369,8 +369,9 @@ class ReversePass::RuleCall final : public VjpCall {
     const bool many = record.extra != nullptr && !record.extra->inputs.empty();
     slots_ = many ? std::span<const Slot>(record.extra->inputs) : std::span<const Slot>(record.inputs, 3);
     saved_ = many ? std::span<Block* const>(record.extra->saved) : std::span<Block* const>(record.saved, 3);
-    count_ = many ? slots_.size()
-                  : static_cast<std::size_t>(record.op->arity == kVariadic ? saved_count() : record.op->arity);
+    count_ =
+        many ? slots_.size()
+             : static_cast<std::size_t>(record.op->inputs.count == kVariadic ? saved_count() : record.op->inputs.count);
     if (count_ + cotangents.size() > kInline) more_.resize(count_ + cotangents.size());
   }
 
@@ -462,7 +463,7 @@ void ReversePass::call_rule(Record& r, const RuleCall& call, std::size_t inputs)
 void ReversePass::propagate_rule(Record& r, Tensor g) {
   if (g.is_row_sparse()) {
     // A linear op of one input acts on the rows, concat takes them apart; anything else sees the dense tensor.
-    if ((r.op->flags & kKeepsRowSparse) != 0 && r.op->arity == kVariadic) {
+    if ((r.op->flags & kKeepsRowSparse) != 0 && r.op->inputs.count == kVariadic) {
       const RuleCall call(*this, r, std::span(&g, 1));
       call_rule(r, call, call.count());
       return;
@@ -478,12 +479,12 @@ void ReversePass::propagate_rule(Record& r, Tensor g) {
     const bool passes = r.op->kind == OpKind::kElementwise && r.op->passes != 0;
     if (passes) {
       bool all_pass = true;
-      for (int k = 0; k < r.op->arity; ++k) {
+      for (int k = 0; k < r.op->inputs.count; ++k) {
         if (!wanted(r.inputs[k])) continue;
         all_pass &= (r.op->passes >> k & 1) != 0 && (r.saved[k] == nullptr || same_shape(r.saved[k], g.block()));
       }
       if (all_pass) {
-        for (int k = 0; k < r.op->arity; ++k) {
+        for (int k = 0; k < r.op->inputs.count; ++k) {
           if (wanted(r.inputs[k])) accumulate(r.inputs[k], g);
         }
         return;

@@ -314,7 +314,7 @@ void TapeImpl::grow() { chunks_.push_back(new Record[kChunkSize]); }
 
 Reads reads_of(const OpDef& op, std::uint32_t needed) {
   if ((op.reads[0] | op.reads[1] | op.reads[2]) == 0) {
-    return {op.arity == kVariadic && op.saves.inputs != 0 ? ~0u : op.saves.inputs, op.saves.outputs};
+    return {op.inputs.count == kVariadic && op.saves.inputs != 0 ? ~0u : op.saves.inputs, op.saves.outputs};
   }
   std::uint32_t bits = 0;
   for (int i = 0; i < 3; ++i) {
@@ -492,8 +492,8 @@ constinit const OpDef kCustomGradient = {
     .name = "custom_gradient",
     .text = "A function with a gradient of its own; made by custom_gradient().",
     .kind = OpKind::kComposite,
-    .arity = kVariadic,
     .outputs = kVariadic,
+    .inputs = {"inputs", kVariadic},
 };
 
 }  // namespace capstan

@@ -53,7 +53,7 @@ class AccumulatorImpl final : public Observer {
 
   void record(const ObservedCall& call) override {
     if (has_flag(call.op, kNotDifferentiable) || has_flag(call.op, kBooleanResult)) return;
-    observe(call, call.op.arity == kVariadic ? -(call.op.shape_inputs & 1) : call.op.shape_inputs);
+    observe(call, call.op.inputs.count == kVariadic ? -(call.op.shape_inputs & 1) : call.op.shape_inputs);
   }
   void record(const CustomCall& call) override { observe(call, 0); }
 

@@ -38,8 +38,6 @@ struct SeedAttributes {
   std::int64_t rows = 0;
   std::int64_t kind = 0;
 };
-constexpr AttributeType kSeedAttributes =
-    attribute_type<SeedAttributes>({field<&SeedAttributes::rows>("rows"), field<&SeedAttributes::kind>("kind")});
 
 template <class T>
 void write_seeds(const SeedAttributes& a, std::int64_t begin, std::int64_t size, std::int64_t examples,
@@ -66,9 +64,8 @@ constinit const OpDef kSeeds = {
     .name = "jacobian_rows",
     .text = "Cotangents that each pick one element of a tensor, of which the shape is read; made by jacobian().",
     .flags = kNotDifferentiable | kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "target, begin",
-    .attributes = &kSeedAttributes,
+    .inputs = "target, begin",
+    .attributes = &attribute_table<SeedAttributes, "rows, kind">,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const auto& a = call.attributes<SeedAttributes>();

@@ -124,7 +124,7 @@ Tensors jvp_linear(const ObservedCall& call, std::span<const Tensor> tangents) {
     Tensors inputs;
     for (std::size_t i = 0; i < n; ++i) {
       const Tensor input = share(call.inputs[i].block);
-      const std::size_t bit = call.op.arity == kVariadic ? 0 : i;
+      const std::size_t bit = call.op.inputs.count == kVariadic ? 0 : i;
       const bool is_shape = (call.op.shape_inputs >> bit & 1) != 0;
       if (i == k || (together && tangents[i].has_value())) {
         inputs.push_back(tangents[i]);

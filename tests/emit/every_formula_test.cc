@@ -92,7 +92,7 @@ void compare_all(int set) {
         compare<T, T>(op->formula->forward, loops.forward[at], set, name);
       }
     }
-    for (int input = 0; input < op->arity; ++input) {
+    for (int input = 0; input < op->inputs.count; ++input) {
       const MicroCode& code = op->formula->vjp[input];
       const Loop loop = loops.vjp[input][at];
       if (loop == nullptr || code.result < 0 || !can_emit(code, dtype)) continue;

@@ -37,10 +37,10 @@ inline const std::vector<Formula>& formulas() {
         return can_emit(code, DType::kFloat32) && can_emit(code, DType::kFloat64);
       };
       if (op->loops[kAvx2]->forward[at] != nullptr && emits(op->formula->forward)) {
-        const auto reads = static_cast<std::uint8_t>((1u << op->arity) - 1);
+        const auto reads = static_cast<std::uint8_t>((1u << op->inputs.count) - 1);
         found.push_back({std::string(op->name), &op->formula->forward, op, -1, has_flag(*op, kBooleanResult), reads});
       }
-      for (int i = 0; i < op->arity; ++i) {
+      for (int i = 0; i < op->inputs.count; ++i) {
         const MicroCode& code = op->formula->vjp[i];
         if (code.result < 0 || op->loops[kAvx2]->vjp[i][at] == nullptr || !emits(code)) continue;
         found.push_back({std::string(op->name) + "/" + std::to_string(i), &code, op, i, false, op->reads[i]});

@@ -28,7 +28,7 @@ std::vector<OpSample> samples_of(const OpDef& op) {
   if (test_of(op) == nullptr) return {};
   if (test_of(op)->samples != nullptr) return test_of(op)->samples();
   OpSample sample{.inputs = {}, .attributes = test_of(op)->attributes};
-  for (int i = 0; i < op.arity; ++i) {
+  for (int i = 0; i < op.inputs.count; ++i) {
     const bool is_condition = i == 0 && has_flag(op, kConditionFirst);
     sample.inputs.push_back(
         is_condition

@@ -197,7 +197,7 @@ TEST_P(Batched, IsALoopOverTheItems) {
 TEST(BatchingRules, AreMissingForTheseOpsOnly) {
   for (const OpDef* op : all_ops()) {
     // An op that reads shapes alone never differs from item to item; one that draws does so for each of them.
-    const bool shapes_alone = op->arity != kVariadic && op->shape_inputs == (1u << op->arity) - 1;
+    const bool shapes_alone = op->inputs.count != kVariadic && op->shape_inputs == (1u << op->inputs.count) - 1;
     const bool differs = !shapes_alone && !has_flag(*op, kStateful);
     const bool without = op->kind == OpKind::kStructured && differs && op->batch == nullptr;
     EXPECT_EQ(without, kItemByItem.contains(std::string(op->name))) << op->name;

@@ -59,7 +59,8 @@ std::vector<OpSample> all_samples(const OpDef& op) {
     return test_of(op)->samples == nullptr ? std::vector<OpSample>() : test_of(op)->samples();
   }
   std::vector<OpSample> samples;
-  for (const std::vector<Shape>& shapes : shapes_for_arity(op.arity)) samples.push_back(elementwise_sample(op, shapes));
+  for (const std::vector<Shape>& shapes : shapes_for_arity(op.inputs.count))
+    samples.push_back(elementwise_sample(op, shapes));
   return samples;
 }
 
@@ -205,9 +206,9 @@ std::vector<Sample> large_samples_of(const OpDef& op, DType dtype) {
   const Shape large{260, 510};
   std::vector<OpSample> sources;
   if (follows_from_formula(op)) {
-    std::vector<Shape> shapes(static_cast<std::size_t>(op.arity), large);
+    std::vector<Shape> shapes(static_cast<std::size_t>(op.inputs.count), large);
     sources.push_back(elementwise_sample(op, shapes));
-    if (op.arity > 1) {
+    if (op.inputs.count > 1) {
       shapes[1] = Shape{510};
       sources.push_back(elementwise_sample(op, shapes));
       shapes[1] = Shape{260, 1};
@@ -217,7 +218,7 @@ std::vector<Sample> large_samples_of(const OpDef& op, DType dtype) {
     // Reductions and the like, known by their attribute and their single input. A view moves no
     // elements.
     const std::vector<OpSample> given = all_samples(op);
-    if (op.arity != 1 || given.empty() || has_flag(op, kReturnsViews)) return {};
+    if (op.inputs.count != 1 || given.empty() || has_flag(op, kReturnsViews)) return {};
     for (const AttributeValue& axis : {AttributeValue(), AttributeValue(0), AttributeValue(1)}) {
       OpSample sample = given.front();
       sample.attributes = {{"axis", axis}};

@@ -47,7 +47,7 @@ TEST(Registry, EveryOpHasTheFunctionsOfItsKind) {
         EXPECT_NE(op->compose, nullptr) << op->name;
         break;
     }
-    EXPECT_LE(int{op->arity}, kMaxInputs) << op->name;
+    EXPECT_LE(int{op->inputs.count}, kMaxInputs) << op->name;
   }
 }
 

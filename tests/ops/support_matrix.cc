@@ -102,8 +102,8 @@ std::string dtypes_column(const OpDef& op) {
 
 // The names of inputs, as far as the op has names for them.
 std::string input_name(const OpDef& op, std::size_t i) {
-  if (op.arity == kVariadic) return "all";
-  std::string_view names = op.input_names;
+  if (op.inputs.count == kVariadic) return "all";
+  std::string_view names = op.inputs.names;
   for (; i > 0 && names.find(',') != std::string_view::npos; --i) names.remove_prefix(names.find(',') + 1);
   while (names.starts_with(' ')) names.remove_prefix(1);
   return std::string(names.substr(0, names.find(',')));
@@ -186,7 +186,7 @@ const char* kind_of(const OpDef& op) {
 const char* batching_of(const OpDef& op) {
   if (op.kind == OpKind::kComposite) return "its ops'";
   if (op.kind == OpKind::kElementwise) return "broadcasts";
-  const bool reads_elements = op.arity == kVariadic || op.shape_inputs + 1 < 1 << op.arity;
+  const bool reads_elements = op.inputs.count == kVariadic || op.shape_inputs + 1 < 1 << op.inputs.count;
   if (!reads_elements && !has_flag(op, kStateful)) return "once";
   return op.batch != nullptr ? "rule" : "one by one";
 }

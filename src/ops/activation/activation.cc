@@ -21,13 +21,11 @@ namespace {
 struct LeakyReluAttributes {
   double alpha = 0.2;
 };
-constexpr AttributeType kLeakyReluAttributes =
-    attribute_type<LeakyReluAttributes>({field<&LeakyReluAttributes::alpha>("alpha")});
 
 struct EluAttributes {
   double alpha = 1.0;
 };
-constexpr AttributeType kEluAttributes = attribute_type<EluAttributes>({field<&EluAttributes::alpha>("alpha")});
+
 void compose_elu(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
   outputs.push_back(elu(inputs[0], static_cast<const EluAttributes*>(attributes)->alpha));
 }
@@ -35,7 +33,6 @@ void compose_elu(std::span<const Operand> inputs, const void* attributes, std::v
 struct SiluAttributes {
   double beta = 1.0;
 };
-constexpr AttributeType kSiluAttributes = attribute_type<SiluAttributes>({field<&SiluAttributes::beta>("beta")});
 
 }  // namespace
 }  // namespace capstan
@@ -90,7 +87,7 @@ struct Relu6 : UnaryOp {
 struct LeakyRelu : UnaryOp {
   static constexpr OpText text{"leaky_relu", "x where it is positive, alpha times x elsewhere."};
   static constexpr int parameters = 1;
-  static constexpr const AttributeType* attributes = &kLeakyReluAttributes;
+  static constexpr const AttributeType* attributes = &attribute_table<LeakyReluAttributes, "alpha">;
   FORMULA_WITH_PARAMETERS f(X x, P alpha) { return select(x > 0.0, x, alpha * x); }
   FORMULA_WITH_PARAMETERS df(X g, X x, X, P alpha) { return select(x > 0.0, g, alpha * g); }
 };
@@ -98,7 +95,7 @@ struct LeakyRelu : UnaryOp {
 struct Elu : UnaryOp {
   static constexpr OpText text{"elu", "x where it is positive, alpha * (exp(x) - 1) elsewhere."};
   static constexpr int parameters = 1;
-  static constexpr const AttributeType* attributes = &kEluAttributes;
+  static constexpr const AttributeType* attributes = &attribute_table<EluAttributes, "alpha">;
   static constexpr Compose compose = &compose_elu;
   FORMULA_WITH_PARAMETERS f(X x, P alpha) { return select(x < 0.0, alpha * expm1(x), x); }
   // alpha is positive, so y has the sign of x and x need not be kept. At 0 the slope is that of the left side.
@@ -137,7 +134,7 @@ struct GeluTanh : UnaryOp {
 struct Silu : UnaryOp {
   static constexpr OpText text{"silu", "x * sigmoid(beta * x), also called swish."};
   static constexpr int parameters = 1;
-  static constexpr const AttributeType* attributes = &kSiluAttributes;
+  static constexpr const AttributeType* attributes = &attribute_table<SiluAttributes, "beta">;
   FORMULA_WITH_PARAMETERS f(X x, P beta) { return x * sigmoid(beta * x); }
   FORMULA_WITH_PARAMETERS df(X g, X x, X, P beta) {
     X s = sigmoid(beta * x);

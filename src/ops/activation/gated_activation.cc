@@ -28,7 +28,6 @@ namespace {
 struct AxisAttributes {
   Axis axis = -1;
 };
-constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis")});
 
 int axis_of(const void* attributes) { return static_cast<const AxisAttributes*>(attributes)->axis; }
 
@@ -139,7 +138,7 @@ void sparsemax_rows(const AxisView& view, const T* x, T* y) {
 constinit const OpDef kSparsemax = {
     .name = "sparsemax",
     .text = "The nearest point of the probability simplex along an axis.",
-    .attributes = &kAxisAttributes,
+    .attributes = &attribute_table<AxisAttributes, "axis">,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);

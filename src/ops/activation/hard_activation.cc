@@ -20,7 +20,7 @@ namespace {
 struct CeluAttributes {
   double alpha = 1.0;
 };
-constexpr AttributeType kCeluAttributes = attribute_type<CeluAttributes>({field<&CeluAttributes::alpha>("alpha")});
+
 void compose_celu(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
   outputs.push_back(celu(inputs[0], static_cast<const CeluAttributes*>(attributes)->alpha));
 }
@@ -28,21 +28,16 @@ void compose_celu(std::span<const Operand> inputs, const void* attributes, std::
 struct ShrinkAttributes {
   double threshold = 0.5;
 };
-constexpr AttributeType kShrinkAttributes =
-    attribute_type<ShrinkAttributes>({field<&ShrinkAttributes::threshold>("threshold")});
+constexpr const AttributeType& kShrinkAttributes = attribute_table<ShrinkAttributes, "threshold">;
 
 struct ThresholdAttributes {
   double threshold = 0;
   double default_value = 0;
 };
-constexpr AttributeType kThresholdAttributes = attribute_type<ThresholdAttributes>(
-    {field<&ThresholdAttributes::threshold>("threshold"), field<&ThresholdAttributes::default_value>("default_value")});
 
 struct SquareplusAttributes {
   double b = 4;
 };
-constexpr AttributeType kSquareplusAttributes =
-    attribute_type<SquareplusAttributes>({field<&SquareplusAttributes::b>("b")});
 
 }  // namespace
 }  // namespace capstan
@@ -102,7 +97,7 @@ struct TanhShrink : UnaryOp {
 struct Threshold : UnaryOp {
   static constexpr OpText text{"threshold", "x where it is above the threshold, the default value elsewhere."};
   static constexpr int parameters = 2;
-  static constexpr const AttributeType* attributes = &kThresholdAttributes;
+  static constexpr const AttributeType* attributes = &attribute_table<ThresholdAttributes, "threshold, default_value">;
   FORMULA_WITH_PARAMETERS f(X x, P threshold, P default_value) {
     return select(x > threshold, x, zero_of(x) + default_value);
   }
@@ -112,7 +107,7 @@ struct Threshold : UnaryOp {
 struct Celu : UnaryOp {
   static constexpr OpText text{"celu", "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."};
   static constexpr int parameters = 1;
-  static constexpr const AttributeType* attributes = &kCeluAttributes;
+  static constexpr const AttributeType* attributes = &attribute_table<CeluAttributes, "alpha">;
   static constexpr Compose compose = &compose_celu;
   FORMULA_WITH_PARAMETERS f(X x, P alpha) { return select(x < 0.0, alpha * expm1(x / alpha), x); }
   FORMULA_WITH_PARAMETERS df(X g, X x, X, P alpha) { return select(x < 0.0, g * exp(x / alpha), g); }
@@ -121,7 +116,7 @@ struct Celu : UnaryOp {
 struct Squareplus : UnaryOp {
   static constexpr OpText text{"squareplus", "(x + sqrt(x^2 + b)) / 2."};
   static constexpr int parameters = 1;
-  static constexpr const AttributeType* attributes = &kSquareplusAttributes;
+  static constexpr const AttributeType* attributes = &attribute_table<SquareplusAttributes, "b">;
   FORMULA_WITH_PARAMETERS f(X x, P b) {
     // For negative x the difference would cancel; the product with its conjugate is b / 4.
     X larger = 0.5 * (abs(x) + sqrt(x * x + b));

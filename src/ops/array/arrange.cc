@@ -29,8 +29,6 @@ namespace {
 struct TileAttributes {
   Lengths multiples;
 };
-constexpr AttributeType kTileAttributes =
-    attribute_type<TileAttributes>({field<&TileAttributes::multiples>("multiples", true)});
 
 void infer_tile(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -98,8 +96,6 @@ Tensor repeat_by_name(Operand x, std::span<const std::int64_t> repeats, const Op
 struct ReverseAttributes {
   Axes axis;
 };
-constexpr AttributeType kReverseAttributes =
-    attribute_type<ReverseAttributes>({field<&ReverseAttributes::axis>("axis", true)});
 
 void infer_reverse(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -131,8 +127,6 @@ struct RollAttributes {
   IntList shift;
   Axes axis;
 };
-constexpr AttributeType kRollAttributes = attribute_type<RollAttributes>(
-    {field<&RollAttributes::shift>("shift", true), field<&RollAttributes::axis>("axis", true)});
 
 // By how much each axis is rolled, from 0 to below its length.
 struct Shifts {
@@ -243,7 +237,7 @@ constinit const OpDef kTile = {
     .name = "tile",
     .text = "Copies of a tensor side by side along each axis.",
     .flags = kLinear | kCheapAgain,
-    .attributes = &kTileAttributes,
+    .attributes = &attribute_table<TileAttributes, "multiples", 1>,
     .infer = infer_tile,
     .kernel = tile_kernel,
     .vjp = tile_vjp,
@@ -256,7 +250,7 @@ constinit const OpDef kReverse = {
     .name = "reverse",
     .text = "The elements in opposite order along given axes.",
     .flags = kLinear | kCheapAgain,
-    .attributes = &kReverseAttributes,
+    .attributes = &attribute_table<ReverseAttributes, "axis", 1>,
     .infer = infer_reverse,
     .kernel = reverse_kernel,
     .vjp = reverse_vjp,
@@ -266,13 +260,13 @@ constinit const OpDef kRoll = {
     .name = "roll",
     .text = "The elements shifted along given axes; what leaves at one end comes in at the other.",
     .flags = kLinear | kCheapAgain,
-    .attributes = &kRollAttributes,
+    .attributes = &attribute_table<RollAttributes, "shift, axis", 2>,
     .infer = infer_roll,
     .kernel = roll_kernel,
     .vjp = roll_vjp,
     .batch = batch_axis<&RollAttributes::axis>,
 };
-constinit const OpDef kMeshgrid = composite<&meshgrid, "tensors, indexing", Names{"xy"}>(
+constinit const OpDef kMeshgrid = composite<&meshgrid, "tensors, indexing", NameList{"xy"}>(
     "meshgrid", "Coordinate grids from vectors, one grid for each.");
 
 Tensor tile(Operand x, const Shape& multiples) {

@@ -27,9 +27,6 @@ namespace {
 struct AxisAttributes {
   Axis axis = 0;
 };
-constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
-constexpr AttributeType kOptionalAxisAttributes =
-    attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis")});
 
 // Copies `outer` runs of `run` elements; a run begins every `to_step` (`from_step`) elements.
 void copy_runs(std::byte* to, const std::byte* from, std::int64_t outer, std::int64_t run, std::int64_t to_step,
@@ -138,8 +135,6 @@ struct UnstackAttributes {
   Axis axis = 0;
   OptionalInt num;
 };
-constexpr AttributeType kUnstackAttributes =
-    attribute_type<UnstackAttributes>({field<&UnstackAttributes::axis>("axis"), field<&UnstackAttributes::num>("num")});
 
 struct UnstackGeometry {
   AxisView whole;
@@ -218,8 +213,6 @@ struct SplitAttributes {
   Parts sizes;
   Axis axis = 0;
 };
-constexpr AttributeType kSplitAttributes = attribute_type<SplitAttributes>(
-    {field<&SplitAttributes::sizes>("sizes", true), field<&SplitAttributes::axis>("axis")});
 
 std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const TensorRef& x, int axis) {
   const std::int64_t length = x.dim(axis);
@@ -302,9 +295,8 @@ constexpr OpDef kConcat = {
     .name = "concat",
     .text = "Tensors joined along an axis.",
     .flags = kKeepsRowSparse | kLinear | kCheapAgain,
-    .arity = kVariadic,
-    .input_names = "tensors",
-    .attributes = &kAxisAttributes,
+    .inputs = {"tensors", kVariadic},
+    .attributes = &attribute_table<AxisAttributes, "axis", 1>,
     .infer = infer_concat,
     .kernel = concat_kernel,
     .vjp = concat_vjp,
@@ -315,9 +307,8 @@ constexpr OpDef kStack = {
     .name = "stack",
     .text = "Tensors of one shape side by side along a new axis.",
     .flags = kLinear | kCheapAgain,
-    .arity = kVariadic,
-    .input_names = "tensors",
-    .attributes = &kOptionalAxisAttributes,
+    .inputs = {"tensors", kVariadic},
+    .attributes = &attribute_table<AxisAttributes, "axis">,
     .infer = infer_stack,
     .kernel = stack_kernel,
     .vjp = stack_vjp,
@@ -329,7 +320,7 @@ constexpr OpDef kUnstack = {
     .text = "The slices of a tensor along an axis, without that axis.",
     .flags = kReturnsViews | kLinear,
     .outputs = kVariadic,
-    .attributes = &kUnstackAttributes,
+    .attributes = &attribute_table<UnstackAttributes, "axis, num">,
     .infer = infer_unstack,
     .kernel = unstack_kernel,
     .vjp = unstack_vjp,
@@ -340,7 +331,7 @@ constexpr OpDef kSplit = {
     .text = "Parts of a tensor along an axis.",
     .flags = kReturnsViews | kLinear,
     .outputs = kVariadic,
-    .attributes = &kSplitAttributes,
+    .attributes = &attribute_table<SplitAttributes, "sizes, axis", 1>,
     .infer = infer_split,
     .kernel = split_kernel,
     .vjp = split_vjp,

@@ -28,8 +28,6 @@ namespace {
 struct BroadcastAttributes {
   Lengths shape;
 };
-constexpr AttributeType kBroadcastAttributes =
-    attribute_type<BroadcastAttributes>({field<&BroadcastAttributes::shape>("shape", true)});
 
 // --- broadcast_to, broadcast_like ---
 
@@ -178,7 +176,7 @@ constinit const OpDef kBroadcastTo = {
     .name = "broadcast_to",
     .text = "Repeats axes of length 1, and new leading ones, to fill a shape.",
     .flags = kLinear | kCheapAgain,
-    .attributes = &kBroadcastAttributes,
+    .attributes = &attribute_table<BroadcastAttributes, "shape", 1>,
     .infer = infer_broadcast_to,
     .kernel = broadcast_kernel,
     .loop = copy_loop,
@@ -190,8 +188,7 @@ constinit const OpDef kBroadcastLike = {
     .name = "broadcast_like",
     .text = "Broadcast to the shape of another tensor, of which only the shape is read.",
     .flags = kTakesAnyDTypes | kLinear | kCheapAgain,
-    .arity = 2,
-    .input_names = "x, like",
+    .inputs = "x, like",
     .infer = infer_broadcast_like,
     .kernel = broadcast_kernel,
     .loop = copy_loop,
@@ -204,8 +201,7 @@ constinit const OpDef kSumLike = {
     .name = "sum_like",
     .text = "Summed over the axes along which the shape of another tensor would be broadcast.",
     .flags = kTakesAnyDTypes | kLinear | kCheapAgain,
-    .arity = 2,
-    .input_names = "x, like",
+    .inputs = "x, like",
     .infer = infer_sum_like,
     .kernel = sum_like_kernel,
     .shape_inputs = 0b10,

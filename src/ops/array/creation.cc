@@ -41,8 +41,7 @@ struct ConstantAttributes {
   Lengths shape;
   DType dtype = DType::kFloat32;
 };
-constexpr AttributeType kConstantAttributes = attribute_type<ConstantAttributes>(
-    {field<&ConstantAttributes::shape>("shape", true), field<&ConstantAttributes::dtype>("dtype")});
+constexpr const AttributeType& kConstantAttributes = attribute_table<ConstantAttributes, "shape, dtype", 1>;
 
 void infer_constant(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ConstantAttributes>();
@@ -57,7 +56,6 @@ void infer_same(const Call& call, OutputSpecs& outputs) { outputs.add(call.input
 struct FillAttributes {
   Lengths dims;
 };
-constexpr AttributeType kFillAttributes = attribute_type<FillAttributes>({field<&FillAttributes::dims>("dims", true)});
 
 void infer_fill(const Call& call, OutputSpecs& outputs) {
   const TensorRef& value = call.input(0);
@@ -84,9 +82,6 @@ struct EyeAttributes {
   Lengths batch_shape;
   DType dtype = DType::kFloat32;
 };
-constexpr AttributeType kEyeAttributes = attribute_type<EyeAttributes>(
-    {field<&EyeAttributes::num_rows>("num_rows", true), field<&EyeAttributes::num_columns>("num_columns"),
-     field<&EyeAttributes::batch_shape>("batch_shape"), field<&EyeAttributes::dtype>("dtype")});
 
 void infer_eye(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<EyeAttributes>();
@@ -204,8 +199,7 @@ constexpr OpDef kZeros = {
     .name = "zeros",
     .text = "A tensor of zeros.",
     .flags = kNotDifferentiable | kCheapAgain,
-    .arity = 0,
-    .input_names = "",
+    .inputs = "",
     .attributes = &kConstantAttributes,
     .infer = infer_constant,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 0); },
@@ -214,8 +208,7 @@ constexpr OpDef kOnes = {
     .name = "ones",
     .text = "A tensor of ones.",
     .flags = kNotDifferentiable | kCheapAgain,
-    .arity = 0,
-    .input_names = "",
+    .inputs = "",
     .attributes = &kConstantAttributes,
     .infer = infer_constant,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 1); },
@@ -250,8 +243,8 @@ constexpr OpDef kFill = {
     .name = "fill",
     .text = "A tensor whose elements are all one value.",
     .flags = kLinear | kCheapAgain,
-    .input_names = "value",
-    .attributes = &kFillAttributes,
+    .inputs = "value",
+    .attributes = &attribute_table<FillAttributes, "dims", 1>,
     .infer = infer_fill,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
@@ -268,9 +261,8 @@ constexpr OpDef kEye = {
     .name = "eye",
     .text = "Ones on the diagonal of a matrix, zeros elsewhere.",
     .flags = kNotDifferentiable,
-    .arity = 0,
-    .input_names = "",
-    .attributes = &kEyeAttributes,
+    .inputs = "",
+    .attributes = &attribute_table<EyeAttributes, "num_rows, num_columns, batch_shape, dtype", 1>,
     .infer = infer_eye,
     .kernel = eye_kernel,
 };
@@ -278,8 +270,7 @@ constexpr OpDef kRange = {
     .name = "range",
     .text = "Evenly spaced numbers from start to before limit.",
     .flags = kNotDifferentiable,
-    .arity = 0,
-    .input_names = "",
+    .inputs = "",
     .attributes = &kRangeAttributes,
     .infer = infer_range,
     .kernel = range_kernel,

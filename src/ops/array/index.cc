@@ -34,8 +34,6 @@ struct GatherAttributes {
   OptionalAxis axis;
   std::int64_t batch_dims = 0;
 };
-constexpr AttributeType kGatherAttributes = attribute_type<GatherAttributes>(
-    {field<&GatherAttributes::axis>("axis"), field<&GatherAttributes::batch_dims>("batch_dims")});
 
 // params [batch, outer, length, inner] and indices [batch, count] make [batch, outer, count,
 // inner].
@@ -178,9 +176,8 @@ constexpr OpDef kGather = {
     .name = "gather",
     .text = "Rows along an axis, picked by integer indices.",
     .flags = kTakesAnyDTypes | kLinear | kCheapAgain,
-    .arity = 2,
-    .input_names = "params, indices",
-    .attributes = &kGatherAttributes,
+    .inputs = "params, indices",
+    .attributes = &attribute_table<GatherAttributes, "axis, batch_dims">,
     .infer = infer_gather,
     .kernel = gather_kernel,
     .saves = {.inputs = 0b10},

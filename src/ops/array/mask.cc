@@ -30,10 +30,6 @@ struct OneHotAttributes {
   Axis axis = -1;
   DType dtype = DType::kFloat32;
 };
-constexpr AttributeType kOneHotAttributes = attribute_type<OneHotAttributes>(
-    {field<&OneHotAttributes::depth>("depth", true), field<&OneHotAttributes::on_value>("on_value"),
-     field<&OneHotAttributes::off_value>("off_value"), field<&OneHotAttributes::axis>("axis"),
-     field<&OneHotAttributes::dtype>("dtype")});
 
 void infer_one_hot(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<OneHotAttributes>();
@@ -137,8 +133,6 @@ struct SequenceMaskAttributes {
   OptionalInt maxlen;
   DType dtype = DType::kBool;
 };
-constexpr AttributeType kSequenceMaskAttributes = attribute_type<SequenceMaskAttributes>(
-    {field<&SequenceMaskAttributes::maxlen>("maxlen"), field<&SequenceMaskAttributes::dtype>("dtype")});
 
 void infer_sequence_mask(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<SequenceMaskAttributes>();
@@ -189,8 +183,8 @@ constinit const OpDef kOneHot = {
     .name = "one_hot",
     .text = "Along a new axis, one value at the index and another everywhere else.",
     .flags = kNotDifferentiable | kCheapAgain,
-    .input_names = "indices",
-    .attributes = &kOneHotAttributes,
+    .inputs = "indices",
+    .attributes = &attribute_table<OneHotAttributes, "depth, on_value, off_value, axis, dtype", 1>,
     .infer = infer_one_hot,
     .kernel = one_hot_kernel,
     .batch = batch_axis<&OneHotAttributes::axis>,
@@ -199,7 +193,7 @@ constinit const OpDef kWhereIndices = {
     .name = "where_indices",
     .text = "The coordinates of the elements that are true or not zero, in row-major order.",
     .flags = kNotDifferentiable,
-    .input_names = "condition",
+    .inputs = "condition",
     .infer = infer_where_indices,
     .kernel = where_indices_kernel,
 };
@@ -209,8 +203,8 @@ constinit const OpDef kSequenceMask = {
     .name = "sequence_mask",
     .text = "Along a new last axis, true as far as a length reaches.",
     .flags = kNotDifferentiable,
-    .input_names = "lengths",
-    .attributes = &kSequenceMaskAttributes,
+    .inputs = "lengths",
+    .attributes = &attribute_table<SequenceMaskAttributes, "maxlen, dtype">,
     .infer = infer_sequence_mask,
     .kernel = sequence_mask_kernel,
     .batch = batch_sequence_mask,

@@ -27,9 +27,6 @@ struct PadAttributes {
   Text mode;
   double constant_values = 0;
 };
-constexpr AttributeType kPadAttributes = attribute_type<PadAttributes>(
-    {field<&PadAttributes::paddings>("paddings", true), field<&PadAttributes::mode>("mode"),
-     field<&PadAttributes::constant_values>("constant_values")});
 
 constexpr std::string_view kModes[] = {"CONSTANT", "REFLECT", "SYMMETRIC"};
 
@@ -189,7 +186,7 @@ constinit const OpDef kPad = {
     .name = "pad",
     .text = "A border around a tensor: of one value, or of its own elements mirrored.",
     .flags = kCheapAgain,
-    .attributes = &kPadAttributes,
+    .attributes = &attribute_table<PadAttributes, "paddings, mode, constant_values", 1>,
     .infer = infer_pad,
     .kernel = pad_kernel,
     .vjp = pad_vjp,

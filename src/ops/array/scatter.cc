@@ -59,8 +59,6 @@ std::vector<std::int64_t> row_numbers(std::string_view op, const TensorRef& indi
 struct GatherNdAttributes {
   std::int64_t batch_dims = 0;
 };
-constexpr AttributeType kGatherNdAttributes =
-    attribute_type<GatherNdAttributes>({field<&GatherNdAttributes::batch_dims>("batch_dims")});
 
 void infer_gather_nd(const Call& call, OutputSpecs& outputs) {
   const TensorRef& params = call.input(0);
@@ -263,8 +261,6 @@ void scatter_into(const Tensor& out, const TensorRef& updates, const std::vector
 struct ScatterNdAttributes {
   Lengths shape;
 };
-constexpr AttributeType kScatterNdAttributes =
-    attribute_type<ScatterNdAttributes>({field<&ScatterNdAttributes::shape>("shape", true)});
 
 void infer_scatter_nd(const Call& call, OutputSpecs& outputs) {
   const Shape shape = result_shape("scatter_nd", call.attributes<ScatterNdAttributes>().shape);
@@ -372,9 +368,8 @@ constinit const OpDef kGatherNd = {
     .name = "gather_nd",
     .text = "Elements or rows, each picked by a list of coordinates.",
     .flags = kTakesAnyDTypes | kLinear,
-    .arity = 2,
-    .input_names = "params, indices",
-    .attributes = &kGatherNdAttributes,
+    .inputs = "params, indices",
+    .attributes = &attribute_table<GatherNdAttributes, "batch_dims">,
     .infer = infer_gather_nd,
     .kernel = gather_nd_kernel,
     .saves = {.inputs = 0b10},
@@ -385,9 +380,8 @@ constinit const OpDef kScatterNd = {
     .name = "scatter_nd",
     .text = "Zeros with updates added at given coordinates.",
     .flags = kTakesAnyDTypes | kLinear,
-    .arity = 2,
-    .input_names = "indices, updates",
-    .attributes = &kScatterNdAttributes,
+    .inputs = "indices, updates",
+    .attributes = &attribute_table<ScatterNdAttributes, "shape", 1>,
     .infer = infer_scatter_nd,
     .kernel = scatter_nd_kernel,
     .saves = {.inputs = 0b01},
@@ -401,8 +395,7 @@ constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int
   return {.name = name,
           .text = text,
           .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | flags),
-          .arity = 3,
-          .input_names = "tensor, indices, updates",
+          .inputs = "tensor, indices, updates",
           .infer = infer_tensor_scatter<mode>,
           .kernel = tensor_scatter_kernel<mode>,
           .saves = saves,

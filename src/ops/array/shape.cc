@@ -43,8 +43,6 @@ void reshape_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 struct ReshapeAttributes {
   Lengths shape;
 };
-constexpr AttributeType kReshapeAttributes =
-    attribute_type<ReshapeAttributes>({field<&ReshapeAttributes::shape>("shape", true)});
 
 void infer_reshape(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -84,7 +82,6 @@ bool batch_reshape(const BatchCall& call, std::vector<Tensor>& outputs) {
 struct AxisAttributes {
   Axis axis = 0;
 };
-constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 
 void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -102,8 +99,6 @@ void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
 struct SqueezeAttributes {
   Axes axis;
 };
-constexpr AttributeType kSqueezeAttributes =
-    attribute_type<SqueezeAttributes>({field<&SqueezeAttributes::axis>("axis")});
 
 void infer_squeeze(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -141,8 +136,6 @@ struct TransposeAttributes {
   Axes perm;
   bool conjugate = false;  // done by the function, not by the op
 };
-constexpr AttributeType kTransposeAttributes = attribute_type<TransposeAttributes>(
-    {field<&TransposeAttributes::perm>("perm"), field<&TransposeAttributes::conjugate>("conjugate")});
 
 // perm[i] is the axis of x that becomes axis i.
 struct Permutation {
@@ -224,7 +217,7 @@ constexpr OpDef kReshape = {
     .name = "reshape",
     .text = "The same elements in another shape, one length of which may be left open as -1.",
     .flags = kReturnsViews | kReshapes | kLinear,
-    .attributes = &kReshapeAttributes,
+    .attributes = &attribute_table<ReshapeAttributes, "shape", 1>,
     .infer = infer_reshape,
     .kernel = view_kernel,
     .vjp = reshape_vjp,
@@ -234,7 +227,7 @@ constexpr OpDef kExpandDims = {
     .name = "expand_dims",
     .text = "A new axis of length 1.",
     .flags = kReturnsViews | kReshapes | kLinear,
-    .attributes = &kAxisAttributes,
+    .attributes = &attribute_table<AxisAttributes, "axis", 1>,
     .infer = infer_expand_dims,
     .kernel = view_kernel,
     .vjp = reshape_vjp,
@@ -244,7 +237,7 @@ constexpr OpDef kSqueeze = {
     .name = "squeeze",
     .text = "Drops axes of length 1.",
     .flags = kReturnsViews | kReshapes | kLinear,
-    .attributes = &kSqueezeAttributes,
+    .attributes = &attribute_table<SqueezeAttributes, "axis">,
     .infer = infer_squeeze,
     .kernel = view_kernel,
     .vjp = reshape_vjp,
@@ -294,7 +287,7 @@ constexpr OpDef kTranspose = {
     .name = "transpose",
     .text = "The axes in another order; reversed if none is given.",
     .flags = kLinear | kCheapAgain,
-    .attributes = &kTransposeAttributes,
+    .attributes = &attribute_table<TransposeAttributes, "perm, conjugate">,
     .infer = infer_transpose,
     .kernel = transpose_kernel,
     .vjp = transpose_vjp,
@@ -310,8 +303,7 @@ constexpr OpDef kReshapeLike = {
     .name = "reshape_like",
     .text = "The same elements in the shape of another tensor, of which only the shape is read.",
     .flags = kTakesAnyDTypes | kReturnsViews | kReshapes | kLinear,
-    .arity = 2,
-    .input_names = "x, like",
+    .inputs = "x, like",
     .infer = infer_reshape_like,
     .kernel = view_kernel,
     .shape_inputs = 0b10,

@@ -12,8 +12,7 @@ namespace {
 struct ShapeAttributes {
   DType out_type = DType::kInt32;
 };
-constexpr AttributeType kShapeAttributes =
-    attribute_type<ShapeAttributes>({field<&ShapeAttributes::out_type>("out_type")});
+constexpr const AttributeType& kShapeAttributes = attribute_table<ShapeAttributes, "out_type">;
 
 DType index_type(const Call& call) {
   const DType dtype = call.attributes<ShapeAttributes>().out_type;

@@ -29,8 +29,7 @@ namespace {
 struct GetitemAttributes {
   IndexList index;
 };
-constexpr AttributeType kGetitemAttributes =
-    attribute_type<GetitemAttributes>({field<&GetitemAttributes::index>("index", true)});
+constexpr const AttributeType& kGetitemAttributes = attribute_table<GetitemAttributes, "index", 1>;
 
 void infer_getitem(const Call& call, OutputSpecs& outputs) {
   const Selection& selection =
@@ -169,8 +168,7 @@ constexpr OpDef kGetitemAdjoint = {
     .name = "getitem_adjoint",
     .text = "Zeros in the shape of another tensor, with elements where an index would select them.",
     .flags = kTakesAnyDTypes | kLinear,
-    .arity = 2,
-    .input_names = "x, like",
+    .inputs = "x, like",
     .attributes = &kGetitemAttributes,
     .infer = infer_getitem_adjoint,
     .kernel = getitem_adjoint_kernel,
@@ -182,8 +180,7 @@ constexpr OpDef kWithSlice = {
     .name = "with_slice",
     .text = "A tensor with the elements that an index selects replaced.",
     .flags = kLinear,
-    .arity = 2,
-    .input_names = "x, value",
+    .inputs = "x, value",
     .attributes = &kGetitemAttributes,
     .infer = infer_with_slice,
     .kernel = with_slice_kernel,

@@ -29,10 +29,6 @@ namespace capstan {
 
 namespace {
 
-constexpr AttributeType kAttentionAttributes = attribute_type<AttentionAttributes>(
-    {field<&AttentionAttributes::causal>("causal"), field<&AttentionAttributes::scale>("scale"),
-     field<&AttentionAttributes::dropout>("dropout"), field<&AttentionAttributes::seed>("seed")});
-
 AttentionAttributes attributes_of(const AttentionOptions& options) {
   AttentionAttributes attributes{.causal = options.causal, .dropout = options.dropout};
   if (options.scale) attributes.scale = {*options.scale, true};
@@ -252,9 +248,8 @@ constinit const OpDef kAttention = {
     .name = "scaled_dot_product_attention",
     .text = "softmax(scale * query key^T + mask) value.",
     .flags = kTakesAnyDTypes | kCostlyAgain,
-    .arity = kVariadic,
-    .input_names = "query, key, value, mask",
-    .attributes = &kAttentionAttributes,
+    .inputs = {"query, key, value, mask", kVariadic},
+    .attributes = &attribute_table<AttentionAttributes, "causal, scale, dropout, seed">,
     .infer = infer_attention,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
@@ -284,10 +279,9 @@ constinit const OpDef kAttentionGradients = {
     .name = "attention_gradients",
     .text = "The gradients of scaled_dot_product_attention for query, key and value.",
     .flags = kTakesAnyDTypes,
-    .arity = kVariadic,
     .outputs = 3,
-    .input_names = "query, key, value, g, mask",
-    .attributes = &kAttentionAttributes,
+    .inputs = {"query, key, value, g, mask", kVariadic},
+    .attributes = &attribute_table<AttentionAttributes, "causal, scale, dropout, seed">,
     .infer = infer_gradients,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {

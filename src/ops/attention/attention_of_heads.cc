@@ -20,11 +20,8 @@ struct HeadsAttributes {
   int value = 0;
   bool joined = false;  // the gradients are one output
 };
-constexpr AttributeType kHeadsAttributes = attribute_type<HeadsAttributes>(
-    {field<&HeadsAttributes::causal>("causal"), field<&HeadsAttributes::scale>("scale"),
-     field<&HeadsAttributes::dropout>("dropout"), field<&HeadsAttributes::seed>("seed"),
-     field<&HeadsAttributes::query>("query"), field<&HeadsAttributes::key>("key"),
-     field<&HeadsAttributes::value>("value"), field<&HeadsAttributes::joined>("joined")});
+constexpr const AttributeType& kHeadsAttributes =
+    attribute_table<HeadsAttributes, "causal, scale, dropout, seed, query, key, value, joined">;
 
 // [batch, length, parts, heads, depth], with one part if there is no axis of them.
 struct Heads {
@@ -106,8 +103,7 @@ constinit const OpDef kAttentionOfHeads = {
     .name = "attention_of_heads",
     .text = "Attention on heads that stand side by side in rows; made in programs alone.",
     .flags = kNotDifferentiable | kCostlyAgain | kTakesAnyDTypes,
-    .arity = kVariadic,
-    .input_names = "query, key, value, mask",
+    .inputs = {"query, key, value, mask", kVariadic},
     .attributes = &kHeadsAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
@@ -125,9 +121,8 @@ constinit const OpDef kAttentionOfHeadsGradients = {
     .name = "attention_of_heads_gradients",
     .text = "The gradients of attention on heads that stand side by side in rows; made in programs alone.",
     .flags = kNotDifferentiable | kTakesAnyDTypes,
-    .arity = kVariadic,
     .outputs = kVariadic,
-    .input_names = "query, key, value, g, mask",
+    .inputs = {"query, key, value, g, mask", kVariadic},
     .attributes = &kHeadsAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {

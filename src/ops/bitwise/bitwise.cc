@@ -133,8 +133,7 @@ constexpr OpDef integer_op(std::string_view name, std::string_view text) {
           .text = text,
           .kind = OpKind::kElementwise,
           .flags = kNotDifferentiable,
-          .arity = 2,
-          .input_names = "x, y",
+          .inputs = "x, y",
           .loops = kLoopsOf<F>};
 }
 
@@ -180,8 +179,7 @@ constexpr OpDef kNextAfter = {
     .name = "nextafter",
     .text = "The next number after x1 in the direction of x2.",
     .kind = OpKind::kElementwise,
-    .arity = 2,
-    .input_names = "x1, x2",
+    .inputs = "x1, x2",
     .loops = kNextAfterLoops,
     .reads = {kReadsCotangent, kReadsCotangent, 0},
     .passes = 1,

@@ -50,10 +50,6 @@ struct ConvOps {
 };
 
 template <int R>
-constexpr AttributeType kConvAttributes = attribute_type<ConvAttributes<R>>(
-    {field<&ConvAttributes<R>::strides>("strides"), field<&ConvAttributes<R>::padding>("padding"),
-     field<&ConvAttributes<R>::dilations>("dilations")});
-template <int R>
 constexpr AttributeType backprop_attributes(std::string_view sizes) {
   using A = BackpropAttributes<R>;
   return attribute_type<A>({field<&A::sizes>(sizes, true), field<&A::strides, A>("strides"),

@@ -39,8 +39,7 @@ constexpr OpDef effect_op(std::string_view name, std::string_view text, Infer in
   op.name = name;
   op.text = text;
   op.flags = kStateful | kSameForItems | kNotDifferentiable | kTakesAnyDTypes;
-  op.arity = kVariadic;
-  op.input_names = "values";
+  op.inputs = {"values", kVariadic};
   op.attributes = &kEffectAttributes<Job>;
   op.infer = infer;
   op.kernel = kernel;

@@ -48,7 +48,7 @@ void vjp_cholesky(const VjpCall& call, std::span<Tensor> cotangents) {
 constinit const OpDef kCholesky = {
     .name = "cholesky",
     .text = "The lower triangular factor l of positive definite matrices, a = l l^H.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_square,
     .kernel = run_cholesky,
     .saves = {.outputs = 1},

@@ -20,8 +20,6 @@ namespace {
 struct QrAttributes {
   bool full_matrices = false;
 };
-constexpr AttributeType kQrAttributes =
-    attribute_type<QrAttributes>({field<&QrAttributes::full_matrices>("full_matrices")});
 
 void infer_qr(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
@@ -146,8 +144,8 @@ constinit const OpDef kQr = {
     .name = "qr",
     .text = "Matrices as products of orthonormal columns q and an upper triangular r.",
     .outputs = 2,
-    .input_names = "a",
-    .attributes = &kQrAttributes,
+    .inputs = "a",
+    .attributes = &attribute_table<QrAttributes, "full_matrices">,
     .infer = infer_qr,
     .kernel = run_qr,
     .saves = {.outputs = 3},
@@ -159,7 +157,7 @@ constinit const OpDef kLu = {
     .name = "lu",
     .text = "Square matrices as products of triangular ones, with their rows permuted.",
     .outputs = 2,
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_lu,
     .kernel = run_lu,
     .saves = {.outputs = 3},

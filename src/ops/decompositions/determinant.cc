@@ -121,7 +121,7 @@ void vjp_cofactors(const VjpCall& call, std::span<Tensor> cotangents) {
 constinit const OpDef kDet = {
     .name = "det",
     .text = "The determinant of square matrices.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_det,
     .kernel = run_det,
     .saves = {.inputs = 1},
@@ -136,7 +136,7 @@ constinit const OpDef kSlogdet = {
     .name = "slogdet",
     .text = "The sign of the determinant, and the logarithm of its magnitude.",
     .outputs = 2,
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_slogdet,
     .kernel = run_slogdet,
     .saves = {.inputs = 1, .outputs = 3},
@@ -147,7 +147,7 @@ constinit const OpDef kSlogdet = {
 constinit const OpDef kCofactors = {
     .name = "cofactors",
     .text = "The cofactors of square matrices, singular ones included.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_square,
     .kernel = run_cofactors,
     .saves = {.inputs = 1},

@@ -85,7 +85,7 @@ constinit const OpDef kEig = {
     .name = "eig",
     .text = "The eigenvalues and eigenvectors of square matrices.",
     .outputs = 2,
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_eig,
     .kernel = run_eig,
     .saves = {.outputs = 3},
@@ -102,7 +102,7 @@ constinit const OpDef kEig = {
 constinit const OpDef kEigvals = {
     .name = "eigvals",
     .text = "The eigenvalues of square matrices.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_eigvals,
     .kernel = run_eig,
     .saves = {.inputs = 1},

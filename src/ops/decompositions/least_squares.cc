@@ -22,7 +22,6 @@ namespace {
 struct PinvAttributes {
   double rcond = -1;
 };
-constexpr AttributeType kPinvAttributes = attribute_type<PinvAttributes>({field<&PinvAttributes::rcond>("rcond")});
 
 void infer_pinv(const Call& call, OutputSpecs& outputs) {
   const Matrices matrices = factorable(call.op.name, call.input(0));
@@ -85,8 +84,8 @@ Tensor solve_gram(const Tensor& gram, double l2_regularizer, const Tensor& right
 constinit const OpDef kPinv = {
     .name = "pinv",
     .text = "The Moore-Penrose inverse of matrices.",
-    .input_names = "a",
-    .attributes = &kPinvAttributes,
+    .inputs = "a",
+    .attributes = &attribute_table<PinvAttributes, "rcond">,
     .infer = infer_pinv,
     .kernel = run_pinv,
     .saves = {.inputs = 1, .outputs = 1},

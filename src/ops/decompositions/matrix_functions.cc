@@ -95,7 +95,7 @@ void run_logm(const Call& call, std::span<Tensor> outputs) {
 constinit const OpDef kExpm = {
     .name = "expm",
     .text = "The exponential of square matrices.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_square,
     .kernel = run_expm,
     .saves = {.inputs = 1},
@@ -109,7 +109,7 @@ constinit const OpDef kExpm = {
 constinit const OpDef kSqrtm = {
     .name = "sqrtm",
     .text = "The principal square root of square matrices.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_square,
     .kernel = run_sqrtm,
     .saves = {.inputs = 1},
@@ -128,7 +128,7 @@ constinit const OpDef kSqrtm = {
 constinit const OpDef kLogm = {
     .name = "logm",
     .text = "The principal logarithm of square matrices.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_square,
     .kernel = run_logm,
     .saves = {.inputs = 1},

@@ -16,15 +16,12 @@ namespace {
 struct SolveAttributes {
   bool adjoint = false;
 };
-constexpr AttributeType kSolveAttributes =
-    attribute_type<SolveAttributes>({field<&SolveAttributes::adjoint>("adjoint")});
+constexpr const AttributeType& kSolveAttributes = attribute_table<SolveAttributes, "adjoint">;
 
 struct TriangularAttributes {
   bool lower = true;
   bool adjoint = false;
 };
-constexpr AttributeType kTriangularAttributes = attribute_type<TriangularAttributes>(
-    {field<&TriangularAttributes::lower>("lower"), field<&TriangularAttributes::adjoint>("adjoint")});
 
 // Square matrices and right-hand sides with as many rows; the batches broadcast.
 struct Systems {
@@ -163,8 +160,7 @@ void vjp_inv(const VjpCall& call, std::span<Tensor> cotangents) {
 constinit const OpDef kSolve = {
     .name = "solve",
     .text = "Solves matrix x = rhs.",
-    .arity = 2,
-    .input_names = "matrix, rhs",
+    .inputs = "matrix, rhs",
     .attributes = &kSolveAttributes,
     .infer = infer_solve,
     .kernel = run_solve,
@@ -176,9 +172,8 @@ constinit const OpDef kSolve = {
 constinit const OpDef kTriangularSolve = {
     .name = "triangular_solve",
     .text = "Solves matrix x = rhs with one triangle of the matrix.",
-    .arity = 2,
-    .input_names = "matrix, rhs",
-    .attributes = &kTriangularAttributes,
+    .inputs = "matrix, rhs",
+    .attributes = &attribute_table<TriangularAttributes, "lower, adjoint">,
     .infer = infer_solve,
     .kernel = run_triangular_solve,
     .saves = {.inputs = 1, .outputs = 1},
@@ -189,7 +184,7 @@ constinit const OpDef kTriangularSolve = {
 constinit const OpDef kInv = {
     .name = "inv",
     .text = "The inverse of square matrices, or of their adjoints.",
-    .input_names = "a",
+    .inputs = "a",
     .attributes = &kSolveAttributes,
     .infer = infer_square,
     .kernel = run_inv,

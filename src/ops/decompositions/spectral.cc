@@ -26,8 +26,6 @@ struct SvdAttributes {
   bool full_matrices = false;
   bool compute_uv = true;
 };
-constexpr AttributeType kSvdAttributes = attribute_type<SvdAttributes>(
-    {field<&SvdAttributes::full_matrices>("full_matrices"), field<&SvdAttributes::compute_uv>("compute_uv")});
 
 void infer_svd(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
@@ -179,8 +177,8 @@ constinit const OpDef kSvd = {
     .name = "svd",
     .text = "The singular values of matrices, largest first, and singular vectors.",
     .outputs = kVariadic,
-    .input_names = "a",
-    .attributes = &kSvdAttributes,
+    .inputs = "a",
+    .attributes = &attribute_table<SvdAttributes, "full_matrices, compute_uv">,
     .infer = infer_svd,
     .kernel = run_svd,
     .saves = {.inputs = 1, .outputs = 7},
@@ -192,7 +190,7 @@ constinit const OpDef kEigh = {
     .name = "eigh",
     .text = "The eigenvalues of Hermitian matrices in ascending order, and eigenvectors.",
     .outputs = 2,
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_eigh,
     .kernel = run_eigh,
     .saves = {.outputs = 3},
@@ -203,7 +201,7 @@ constinit const OpDef kEigh = {
 constinit const OpDef kEigvalsh = {
     .name = "eigvalsh",
     .text = "The eigenvalues of Hermitian matrices in ascending order.",
-    .input_names = "a",
+    .inputs = "a",
     .infer = infer_eigvalsh,
     .kernel = run_eigh,
     .saves = {.inputs = 1},

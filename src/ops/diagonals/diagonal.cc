@@ -34,33 +34,22 @@ struct DiagAttributes {
   double padding_value = 0;
   DiagonalAlignment align;
 };
-constexpr AttributeType kDiagAttributes = attribute_type<DiagAttributes>(
-    {field<&DiagAttributes::k>("k"), field<&DiagAttributes::num_rows>("num_rows"),
-     field<&DiagAttributes::num_cols>("num_cols"), field<&DiagAttributes::padding_value>("padding_value"),
-     field<&DiagAttributes::align>("align")});
 
 struct PartAttributes {
   Diagonals k;
   double padding_value = 0;
   DiagonalAlignment align;
 };
-constexpr AttributeType kPartAttributes = attribute_type<PartAttributes>(
-    {field<&PartAttributes::k>("k"), field<&PartAttributes::padding_value>("padding_value"),
-     field<&PartAttributes::align>("align")});
 
 struct SetAttributes {
   Diagonals k;
   DiagonalAlignment align;
 };
-constexpr AttributeType kSetAttributes =
-    attribute_type<SetAttributes>({field<&SetAttributes::k>("k"), field<&SetAttributes::align>("align")});
 
 struct BandAttributes {
   std::int64_t num_lower = 0;
   std::int64_t num_upper = 0;
 };
-constexpr AttributeType kBandAttributes = attribute_type<BandAttributes>(
-    {field<&BandAttributes::num_lower>("num_lower", true), field<&BandAttributes::num_upper>("num_upper", true)});
 
 // Calls run(T{}) for a type as large as the elements: what is moved is not looked at.
 template <class Run>
@@ -264,7 +253,7 @@ static Tensor cotangent_of_diag(const Tensor& g, const Tensor& x, const DiagAttr
 constinit const OpDef kDiag = {
     .name = "diag",
     .text = "Matrices with given diagonals.",
-    .attributes = &kDiagAttributes,
+    .attributes = &attribute_table<DiagAttributes, "k, num_rows, num_cols, padding_value, align">,
     .infer = infer_diag,
     .kernel = run_diag,
     .vjp =
@@ -277,7 +266,7 @@ constinit const OpDef kDiag = {
 constinit const OpDef kDiagPart = {
     .name = "diag_part",
     .text = "Diagonals of matrices.",
-    .attributes = &kPartAttributes,
+    .attributes = &attribute_table<PartAttributes, "k, padding_value, align">,
     .infer = infer_part,
     .kernel = run_part,
     .vjp =
@@ -293,9 +282,8 @@ constinit const OpDef kSetDiag = {
     .name = "set_diag",
     .text = "Matrices with some of their diagonals replaced.",
     .flags = kLinear,
-    .arity = 2,
-    .input_names = "x, diagonal",
-    .attributes = &kSetAttributes,
+    .inputs = "x, diagonal",
+    .attributes = &attribute_table<SetAttributes, "k, align">,
     .infer = infer_set,
     .kernel = run_set,
     .vjp =
@@ -312,7 +300,7 @@ constinit const OpDef kBandPart = {
     .name = "band_part",
     .text = "Matrices with zeros outside of a band about the main diagonal.",
     .flags = kLinear,
-    .attributes = &kBandAttributes,
+    .attributes = &attribute_table<BandAttributes, "num_lower, num_upper", 2>,
     .infer = infer_band,
     .kernel = run_band,
     .vjp =

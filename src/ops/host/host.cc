@@ -18,17 +18,14 @@ struct HostAttributes {
   double value = 0;
   DType dtype = DType::kFloat32;
 };
-constexpr AttributeType kHostAttributes =
-    attribute_type<HostAttributes>({field<&HostAttributes::value>("value"), field<&HostAttributes::dtype>("dtype")});
 
 // Made by host_value() alone, and so not in the registry: by name it would be a constant.
 constexpr OpDef kHostValue = {
     .name = "host_value",
     .text = "A number that the program computes outside of the library.",
     .flags = kStateful | kSameForItems | kNotDifferentiable,
-    .arity = 0,
-    .input_names = "",
-    .attributes = &kHostAttributes,
+    .inputs = "",
+    .attributes = &attribute_table<HostAttributes, "value, dtype">,
     .infer = [](const Call& call,
                 OutputSpecs& outputs) { outputs.add(call.attributes<HostAttributes>().dtype, Shape{}); },
     .kernel =

@@ -30,16 +30,11 @@ struct ResizeAttributes {
   bool preserve_aspect_ratio = false;
   bool antialias = false;
 };
-constexpr AttributeType kResizeAttributes = attribute_type<ResizeAttributes>(
-    {field<&ResizeAttributes::size>("size", true), field<&ResizeAttributes::method>("method"),
-     field<&ResizeAttributes::preserve_aspect_ratio>("preserve_aspect_ratio"),
-     field<&ResizeAttributes::antialias>("antialias")});
+
 struct AdjointAttributes {
   Text method;
   bool antialias = false;
 };
-constexpr AttributeType kAdjointAttributes = attribute_type<AdjointAttributes>(
-    {field<&AdjointAttributes::method>("method"), field<&AdjointAttributes::antialias>("antialias")});
 
 constexpr std::string_view kMethods[] = {"nearest",  "bilinear", "bicubic",  "area",
                                          "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
@@ -182,8 +177,8 @@ constinit const OpDef kImageResize = {
     .name = "image_resize",
     .text = "Images in another size, by weighted means of neighbouring pixels.",
     .flags = kLinear,
-    .input_names = "images",
-    .attributes = &kResizeAttributes,
+    .inputs = "images",
+    .attributes = &attribute_table<ResizeAttributes, "size, method, preserve_aspect_ratio, antialias", 1>,
     .infer = infer_resize,
     .kernel = resize_kernel,
     .vjp = resize_vjp,
@@ -201,9 +196,8 @@ constinit const OpDef kImageResizeAdjoint = {
     .name = "image_resize_adjoint",
     .text = "The gradient of a resize for its images.",
     .flags = kTakesAnyDTypes | kLinear,
-    .arity = 2,
-    .input_names = "g, like",
-    .attributes = &kAdjointAttributes,
+    .inputs = "g, like",
+    .attributes = &attribute_table<AdjointAttributes, "method, antialias">,
     .infer = infer_resize_adjoint,
     .kernel = resize_adjoint_kernel,
     .shape_inputs = 0b10,

@@ -32,16 +32,11 @@ struct WarpAttributes {
   Text fill_mode;
   double fill_value = 0;
 };
-constexpr AttributeType kWarpAttributes = attribute_type<WarpAttributes>(
-    {field<&WarpAttributes::interpolation>("interpolation"), field<&WarpAttributes::fill_mode>("fill_mode"),
-     field<&WarpAttributes::fill_value>("fill_value")});
 
 struct AdjointAttributes {
   Text interpolation;
   Text fill_mode;
 };
-constexpr AttributeType kAdjointAttributes = attribute_type<AdjointAttributes>(
-    {field<&AdjointAttributes::interpolation>("interpolation"), field<&AdjointAttributes::fill_mode>("fill_mode")});
 
 constexpr std::string_view kFillModes[] = {"constant", "nearest", "reflect", "wrap"};
 
@@ -267,9 +262,8 @@ constinit const OpDef kImageAffineTransform = {
     .name = "image_affine_transform",
     .text = "Images looked up at the places that a projective map leads to.",
     .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "images, transform",
-    .attributes = &kWarpAttributes,
+    .inputs = "images, transform",
+    .attributes = &attribute_table<WarpAttributes, "interpolation, fill_mode, fill_value">,
     .infer = infer_warp<WarpAttributes>,
     .kernel = run_warp,
     .saves = {.inputs = 0b11},
@@ -280,9 +274,8 @@ constinit const OpDef kImageAffineTransformAdjoint = {
     .name = "image_affine_transform_adjoint",
     .text = "The gradient of an affine transform for its images.",
     .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "g, transform",
-    .attributes = &kAdjointAttributes,
+    .inputs = "g, transform",
+    .attributes = &attribute_table<AdjointAttributes, "interpolation, fill_mode">,
     .infer = infer_warp<AdjointAttributes>,
     .kernel = run_warp_adjoint,
     .saves = {.inputs = 0b11},

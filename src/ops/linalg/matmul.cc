@@ -39,9 +39,6 @@ struct MatmulAttributes {
   bool turns_a() const { return transpose_a || adjoint_a; }
   bool turns_b() const { return transpose_b || adjoint_b; }
 };
-constexpr AttributeType kMatmulAttributes = attribute_type<MatmulAttributes>(
-    {field<&MatmulAttributes::transpose_a>("transpose_a"), field<&MatmulAttributes::transpose_b>("transpose_b"),
-     field<&MatmulAttributes::adjoint_a>("adjoint_a"), field<&MatmulAttributes::adjoint_b>("adjoint_b")});
 
 void check_turns(const MatmulAttributes& attributes) {
   CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
@@ -311,9 +308,8 @@ constinit const OpDef kMatmul = {
     .name = "matmul",
     .text = "Matrix product over the last two axes; the leading ones broadcast.",
     .flags = kLinear | kCostlyAgain | kFinishesRows,
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kMatmulAttributes,
+    .inputs = "a, b",
+    .attributes = &attribute_table<MatmulAttributes, "transpose_a, transpose_b, adjoint_a, adjoint_b">,
     .infer = infer_matmul,
     .kernel = run_matmul,
     .saves = {.inputs = 3},

@@ -32,8 +32,7 @@ constexpr std::string_view kName = "ctc_loss";
 struct BlankAttributes {
   std::int64_t blank_index = 0;
 };
-constexpr AttributeType kBlankAttributes =
-    attribute_type<BlankAttributes>({field<&BlankAttributes::blank_index>("blank_index")});
+constexpr const AttributeType& kBlankAttributes = attribute_table<BlankAttributes, "blank_index">;
 
 std::int64_t integer_at(const TensorRef& x, std::int64_t i) {
   return x.dtype() == DType::kInt32 ? x.data<std::int32_t>()[i] : x.data<std::int64_t>()[i];
@@ -188,9 +187,8 @@ constinit const OpDef kCtcLossAndGradient = {
     .name = "ctc_loss_and_gradient",
     .text = "The loss of connectionist temporal classification with its gradient for the logits.",
     .flags = kTakesAnyDTypes,
-    .arity = 4,
     .outputs = 2,
-    .input_names = "labels, logits, label_length, logit_length",
+    .inputs = "labels, logits, label_length, logit_length",
     .attributes = &kBlankAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
@@ -222,8 +220,7 @@ constinit const OpDef kCtcLossCurvature = {
     .name = "ctc_loss_curvature",
     .text = "The derivative of the gradient of ctc_loss along a direction.",
     .flags = kTakesAnyDTypes,
-    .arity = 5,
-    .input_names = "labels, logits, label_length, logit_length, direction",
+    .inputs = "labels, logits, label_length, logit_length, direction",
     .attributes = &kBlankAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {

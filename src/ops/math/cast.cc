@@ -28,8 +28,6 @@ namespace {
 struct CastAttributes {
   DType dtype = DType::kFloat32;
 };
-constexpr AttributeType kCastAttributes =
-    attribute_type<CastAttributes>({field<&CastAttributes::dtype>("dtype", true)});
 
 // One element. Floating numbers lose their fraction; those that an integer type cannot hold give its nearest value, NaN
 // gives 0. Integers wrap around. A complex number that becomes a real one loses its imaginary part.
@@ -191,7 +189,7 @@ constinit const OpDef kCast = {
     .name = "cast",
     .text = "The same numbers in another dtype.",
     .flags = kKeepsRowSparse | kLinear | kCheapAgain,
-    .attributes = &kCastAttributes,
+    .attributes = &attribute_table<CastAttributes, "dtype", 1>,
     .infer = &cast_infer,
     .kernel = &cast_kernel,
     .shape_inputs = 0,

@@ -12,10 +12,6 @@ namespace capstan {
 
 namespace {
 
-constexpr AttributeType kProductSides = attribute_type<ProductSides>({field<&ProductSides::transpose_a>("transpose_a"),
-                                                                      field<&ProductSides::transpose_b>("transpose_b"),
-                                                                      field<&ProductSides::same_right>("same_right")});
-
 void multiply(const Call& call, std::span<Tensor> outputs) {
   const auto& sides = call.attributes<ProductSides>();
   std::vector<GemmItem> items(outputs.size());
@@ -54,10 +50,9 @@ constinit const OpDef kProducts = {
     .name = "products",
     .text = "Products of matrices with one operand in common; made in programs alone.",
     .flags = kNotDifferentiable | kCostlyAgain,
-    .arity = kVariadic,
     .outputs = kVariadic,
-    .input_names = "operands",
-    .attributes = &kProductSides,
+    .inputs = {"operands", kVariadic},
+    .attributes = &attribute_table<ProductSides, "transpose_a, transpose_b, same_right">,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const auto& sides = call.attributes<ProductSides>();

@@ -40,8 +40,7 @@ Axes leading_axes(int rank) {
 struct EpsilonAttributes {
   double epsilon = 1e-3;
 };
-constexpr AttributeType kEpsilonAttributes =
-    attribute_type<EpsilonAttributes>({field<&EpsilonAttributes::epsilon>("epsilon")});
+constexpr const AttributeType& kEpsilonAttributes = attribute_table<EpsilonAttributes, "epsilon">;
 
 // Rows and channels of x [..., channels].
 std::int64_t channels_of(const Shape& shape) { return shape[-1]; }
@@ -255,9 +254,8 @@ constinit const OpDef kBatchNormMoments = {
     .name = "batch_norm_moments",
     .text = "Mean, variance, and scale over deviation; made in programs alone.",
     .flags = kNotDifferentiable | kCheapAgain,
-    .arity = 2,
     .outputs = 3,
-    .input_names = "x, scale",
+    .inputs = "x, scale",
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 3); },
     .kernel = [](const Call& call, std::span<Tensor> outputs) { take_moments(call, outputs, kRunRowSums); },
@@ -269,9 +267,8 @@ constinit const OpDef kBatchNormSums = {
     .name = "batch_norm_sums",
     .text = "The gradients by scale and offset, and what that by x is made of; made in programs alone.",
     .flags = kNotDifferentiable,
-    .arity = 5,
     .outputs = 5,
-    .input_names = "x, scale, mean, variance, g",
+    .inputs = "x, scale, mean, variance, g",
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 5); },
     .kernel = [](const Call& call, std::span<Tensor> outputs) { take_gradient_sums(call, outputs, kRunRowSums); },
@@ -302,9 +299,8 @@ constinit const OpDef kBatchNormTraining = {
         "Normalises over all but the last axis with the batch's own moments, which are results as "
         "well.",
     .flags = kCheapAgain,
-    .arity = 3,
     .outputs = 3,
-    .input_names = "x, scale, offset",
+    .inputs = "x, scale, offset",
     .attributes = &kEpsilonAttributes,
     .infer = infer_batch_norm,
     .kernel = run_batch_norm,
@@ -317,9 +313,8 @@ constinit const OpDef kBatchNormTraining = {
 constinit const OpDef kBatchNormGradients = {
     .name = "batch_norm_gradients",
     .text = "The gradients of batch_norm_training for x, scale and offset.",
-    .arity = 5,
     .outputs = 3,
-    .input_names = "x, scale, mean, variance, g",
+    .inputs = "x, scale, mean, variance, g",
     .attributes = &kEpsilonAttributes,
     .infer = infer_batch_norm_gradients,
     .kernel = run_batch_norm_gradients,

@@ -22,7 +22,7 @@ bool channels_stand_first(std::string_view data_format) {
 }
 }  // namespace
 
-constinit const OpDef kBiasAdd = composite<&bias_add, "x, bias, data_format", Names{"N...C"}>(
+constinit const OpDef kBiasAdd = composite<&bias_add, "x, bias, data_format", NameList{"N...C"}>(
     "bias_add", "Adds a vector to the axis of the channels.");
 
 Tensor bias_add(Operand x, Operand bias, std::string_view data_format) try {

@@ -147,9 +147,8 @@ Tensor labels_cotangent(const VjpCall& call) {
 constinit const OpDef kSoftmaxCrossEntropy = {
     .name = "softmax_cross_entropy",
     .text = "The cross entropy of labels and the softmax of logits, and softmax - labels.",
-    .arity = 2,
     .outputs = 2,
-    .input_names = "labels, logits",
+    .inputs = "labels, logits",
     .infer = infer_cross_entropy,
     .kernel = run_cross_entropy,
     .saves = {.inputs = 2, .outputs = 2},
@@ -167,9 +166,8 @@ constinit const OpDef kSparseSoftmaxCrossEntropy = {
         "The cross entropy of class numbers and the softmax of logits, and its gradient for the "
         "logits.",
     .flags = kTakesAnyDTypes,
-    .arity = 2,
     .outputs = 2,
-    .input_names = "labels, logits",
+    .inputs = "labels, logits",
     .infer = infer_sparse_cross_entropy,
     .kernel = run_sparse_cross_entropy,
     .saves = {.inputs = 2, .outputs = 2},

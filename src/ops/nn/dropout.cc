@@ -30,8 +30,6 @@ struct DropoutAttributes {
   double rate = 0.5;
   std::int64_t seed = 0;
 };
-constexpr AttributeType kDropoutAttributes = attribute_type<DropoutAttributes>(
-    {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed", true)});
 
 void check_rate(std::string_view op, double rate) {
   CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, op, ": the rate must be in [0, 1), not ", rate);
@@ -43,7 +41,7 @@ constinit const OpDef kKeyedDropout = {
     .name = "keyed_dropout",
     .text = "Dropout whose draw is a function of the seed and the position.",
     .flags = kLinear,
-    .attributes = &kDropoutAttributes,
+    .attributes = &attribute_table<DropoutAttributes, "rate, seed", 2>,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);

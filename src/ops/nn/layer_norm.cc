@@ -25,8 +25,7 @@ struct LayerAttributes {
   std::int64_t axes = 1;
   double epsilon = 1e-3;
 };
-constexpr AttributeType kLayerAttributes = attribute_type<LayerAttributes>(
-    {field<&LayerAttributes::axes>("axes"), field<&LayerAttributes::epsilon>("epsilon")});
+constexpr const AttributeType& kLayerAttributes = attribute_table<LayerAttributes, "axes, epsilon">;
 
 // Checks x and the lengths of input `position`, which are those of the last axes.
 void check_inner(const Call& call, int position, std::string_view name) {
@@ -151,8 +150,7 @@ constinit const OpDef kLayerNormalization = {
     .name = "layer_normalization",
     .text = "Normalises over the last axes, then scales and shifts.",
     .flags = kCheapAgain,
-    .arity = 3,
-    .input_names = "x, scale, offset",
+    .inputs = "x, scale, offset",
     .attributes = &kLayerAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
@@ -186,9 +184,8 @@ constinit const OpDef kLayerNormalization = {
 constinit const OpDef kLayerNormalizationGradients = {
     .name = "layer_normalization_gradients",
     .text = "The gradients of layer_normalization for its three operands.",
-    .arity = 3,
     .outputs = 3,
-    .input_names = "x, scale, g",
+    .inputs = "x, scale, g",
     .attributes = &kLayerAttributes,
     .infer = infer_gradients,
     .kernel =

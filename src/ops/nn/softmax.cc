@@ -112,8 +112,7 @@ void run_softmax_gradient(const Call& call, std::span<Tensor> outputs) {
 constinit const OpDef kSoftmaxGradient = {
     .name = "softmax_gradient",
     .text = "The gradient of a softmax for its logits: y * (g - sum(y * g)) along an axis.",
-    .arity = 2,
-    .input_names = "y, g",
+    .inputs = "y, g",
     .attributes = &kSoftmaxAttributes,
     .infer = infer_softmax_gradient,
     .kernel = run_softmax_gradient,

@@ -14,7 +14,6 @@ namespace capstan {
 struct SoftmaxAttributes {
   AxisOr<-1> axis;
 };
-constexpr AttributeType kSoftmaxAttributes =
-    attribute_type<SoftmaxAttributes>({field<&SoftmaxAttributes::axis>("axis")});
+constexpr const AttributeType& kSoftmaxAttributes = attribute_table<SoftmaxAttributes, "axis">;
 
 }  // namespace capstan

@@ -25,8 +25,6 @@ namespace {
 struct MergeAttributes {
   std::int64_t rows;  // of the dense tensor
 };
-constexpr AttributeType kMergeAttributes =
-    attribute_type<MergeAttributes>({field<&MergeAttributes::rows>("rows", true)});
 
 struct Entry {
   std::int64_t row, position;
@@ -103,10 +101,9 @@ constinit const OpDef kMergeRows = {
     .name = "merge_rows",
     .text = "Ascending row numbers, and the sums of the rows of each.",
     .flags = kNotDifferentiable | kTakesAnyDTypes,
-    .arity = 2,
     .outputs = 2,
-    .input_names = "indices, values",
-    .attributes = &kMergeAttributes,
+    .inputs = "indices, values",
+    .attributes = &attribute_table<MergeAttributes, "rows", 1>,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           outputs.add(DType::kInt64, call.input(0).shape());

@@ -247,10 +247,6 @@ struct StepAttributes {
   bool only_rows = false;  // and nothing happens between their rows
 };
 
-constexpr AttributeType kStepAttributes =
-    attribute_type<StepAttributes>({field<&StepAttributes::loop>("loop"), field<&StepAttributes::rows>("rows"),
-                                    field<&StepAttributes::only_rows>("only_rows")});
-
 void run_node(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<StepAttributes>();
   const StepLoop& loop = *a.loop.loop;
@@ -293,10 +289,9 @@ constinit const OpDef kOptimizerStep = {
     .name = "optimizer_step",
     .text = "One step of an optimizer for several variables; made in traces and for variables on a device.",
     .flags = kNotDifferentiable | kUpdatesInPlace | kTakesAnyDTypes,
-    .arity = kVariadic,
     .outputs = kVariadic,
-    .input_names = "variables with their slots, gradients, numbers",
-    .attributes = &kStepAttributes,
+    .inputs = {"variables with their slots, gradients, numbers", kVariadic},
+    .attributes = &attribute_table<StepAttributes, "loop, rows, only_rows">,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const auto& a = call.attributes<StepAttributes>();

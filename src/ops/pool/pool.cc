@@ -19,9 +19,7 @@ namespace capstan {
 
 namespace {
 
-constexpr AttributeType kPoolAttributes = attribute_type<PoolAttributes>(
-    {field<&PoolAttributes::ksize>("ksize", true), field<&PoolAttributes::strides>("strides", true),
-     field<&PoolAttributes::padding>("padding", true)});
+constexpr const AttributeType& kPoolAttributes = attribute_table<PoolAttributes, "ksize, strides, padding", 3>;
 
 PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize, const std::array<std::int64_t, 2>& strides,
                                const Padding& padding) {
@@ -95,8 +93,7 @@ constinit const OpDef kMaxPool2DScatter = {
     .name = "max_pool2d_scatter",
     .text = "The gradient of max_pool2d: each element of g at the place of its maximum in x.",
     .flags = kFinishesRows | kReadsRows,
-    .arity = 2,
-    .input_names = "x, g",
+    .inputs = "x, g",
     .attributes = &kPoolAttributes,
     .infer = infer_scatter,
     .kernel =
@@ -120,8 +117,7 @@ constinit const OpDef kMaxPool2DScatter = {
 constinit const OpDef kMaxPool2DGather = {
     .name = "max_pool2d_gather",
     .text = "The elements of another image at the places of the maxima of x.",
-    .arity = 2,
-    .input_names = "x, from",
+    .inputs = "x, from",
     .attributes = &kPoolAttributes,
     .infer = infer_gather,
     .kernel =
@@ -166,8 +162,7 @@ constinit const OpDef kAvgPool2DScatter = {
     .name = "avg_pool2d_scatter",
     .text = "The gradient of avg_pool2d: each element of g in equal parts over its window.",
     .flags = kLinear,
-    .arity = 2,
-    .input_names = "like, g",
+    .inputs = "like, g",
     .attributes = &kPoolAttributes,
     .infer = infer_scatter,
     .kernel =

@@ -26,14 +26,10 @@ struct CategoricalAttributes {
   DType dtype = DType::kInt64;
   OptionalSeed seed;
 };
-constexpr AttributeType kCategoricalAttributes = attribute_type<CategoricalAttributes>(
-    {field<&CategoricalAttributes::num_samples>("num_samples", true), field<&CategoricalAttributes::dtype>("dtype"),
-     field<&CategoricalAttributes::seed>("seed")});
 
 struct OrderAttributes {
   OptionalSeed seed;
 };
-constexpr AttributeType kOrderAttributes = attribute_type<OrderAttributes>({field<&OrderAttributes::seed>("seed")});
 
 // Calls run(pointer) with the logits as their C++ type.
 template <class Run>
@@ -122,8 +118,8 @@ constinit const OpDef kRandomCategorical = {
     .name = "random_categorical",
     .text = "Class numbers with the probabilities softmax(logits).",
     .flags = kStateful | kNotDifferentiable,
-    .input_names = "logits",
-    .attributes = &kCategoricalAttributes,
+    .inputs = "logits",
+    .attributes = &attribute_table<CategoricalAttributes, "num_samples, dtype, seed", 1>,
     .infer = infer_categorical,
     .kernel = run_categorical,
 };
@@ -132,7 +128,7 @@ constinit const OpDef kRandomOrder = {
     .name = "random_order",
     .text = "A random order of the rows of x.",
     .flags = kStateful | kNotDifferentiable,
-    .attributes = &kOrderAttributes,
+    .attributes = &attribute_table<OrderAttributes, "seed">,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);

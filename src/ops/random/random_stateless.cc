@@ -30,18 +30,13 @@ struct StatelessAttributes {
   Lengths shape;
   DType dtype = DType::kFloat32;
 };
-constexpr AttributeType kStatelessAttributes = attribute_type<StatelessAttributes>(
-    {field<&StatelessAttributes::shape>("shape", true), field<&StatelessAttributes::dtype>("dtype")});
 
 // Without a range: all integers.
 struct IntegersAttributes {
   Lengths shape;
-  DType dtype = DType::kInt64;
   std::int64_t minval = 0, maxval = 0;
+  DType dtype = DType::kInt64;
 };
-constexpr AttributeType kIntegersAttributes = attribute_type<IntegersAttributes>(
-    {field<&IntegersAttributes::shape>("shape", true), field<&IntegersAttributes::minval>("minval"),
-     field<&IntegersAttributes::maxval>("maxval"), field<&IntegersAttributes::dtype>("dtype")});
 
 class Stream {
  public:
@@ -228,9 +223,8 @@ constexpr OpDef float_op(std::string_view name, std::string_view text, Kernel ke
   op.name = name;
   op.text = text;
   op.flags = kNotDifferentiable;
-  op.arity = 1;
-  op.input_names = "seed";
-  op.attributes = &kStatelessAttributes;
+  op.inputs = "seed";
+  op.attributes = &attribute_table<StatelessAttributes, "shape, dtype", 1>;
   op.infer = infer;
   op.kernel = kernel;
   op.batch = batch_leading;
@@ -250,9 +244,8 @@ constinit const OpDef kStatelessIntegers = {
     .name = "stateless_integers",
     .text = "Integers of [minval, maxval), or all of the dtype, a function of two seeds with TensorFlow's bits.",
     .flags = kNotDifferentiable,
-    .arity = 1,
-    .input_names = "seed",
-    .attributes = &kIntegersAttributes,
+    .inputs = "seed",
+    .attributes = &attribute_table<IntegersAttributes, "shape, minval, maxval, dtype", 1>,
     .infer = infer_integers,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
@@ -307,14 +300,14 @@ Tensor stateless_integers(const Shape& shape, const Seeds& seed, std::int64_t mi
                           DType dtype) try {
   CAPSTAN_CHECK(minval < maxval, ValueError, "stateless_integers: there is no number from ", minval, " up to below ",
                 maxval);
-  const IntegersAttributes attributes{pack_lengths("stateless_integers", shape), dtype, minval, maxval};
+  const IntegersAttributes attributes{pack_lengths("stateless_integers", shape), minval, maxval, dtype};
   return apply(kStatelessIntegers, seed.tensor(), &attributes);
 } catch (const Error&) {
   rethrow_as("random::stateless_integers");
 }
 
 Tensor stateless_integers(const Shape& shape, const Seeds& seed, DType dtype) try {
-  const IntegersAttributes attributes{pack_lengths("stateless_integers", shape), dtype, 0, 0};
+  const IntegersAttributes attributes{pack_lengths("stateless_integers", shape), 0, 0, dtype};
   return apply(kStatelessIntegers, seed.tensor(), &attributes);
 } catch (const Error&) {
   rethrow_as("random::stateless_integers");

@@ -29,9 +29,6 @@ struct ReverseSequenceAttributes {
   Axis seq_axis = 0;
   Axis batch_axis = 0;
 };
-constexpr AttributeType kReverseSequenceAttributes =
-    attribute_type<ReverseSequenceAttributes>({field<&ReverseSequenceAttributes::seq_axis>("seq_axis", true),
-                                               field<&ReverseSequenceAttributes::batch_axis>("batch_axis")});
 
 // Counted from the front.
 struct SequenceAxes {
@@ -164,9 +161,8 @@ constexpr OpDef kReverseSequence = {
     .name = "reverse_sequence",
     .text = "The first elements along an axis in opposite order, as many as each batch's length says.",
     .flags = kTakesAnyDTypes | kLinear,
-    .arity = 2,
-    .input_names = "x, lengths",
-    .attributes = &kReverseSequenceAttributes,
+    .inputs = "x, lengths",
+    .attributes = &attribute_table<ReverseSequenceAttributes, "seq_axis, batch_axis", 1>,
     .infer = infer_reverse_sequence,
     .kernel = reverse_sequence_kernel,
     .saves = {.inputs = 0b10},

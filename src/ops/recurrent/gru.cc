@@ -34,8 +34,6 @@ constexpr std::int64_t kSums = 3, kGates = 4;
 struct GruGradientAttributes {
   bool keep = false;
 };
-constexpr AttributeType kGruGradientAttributes =
-    attribute_type<GruGradientAttributes>({field<&GruGradientAttributes::keep>("keep")});
 
 // --- The ops ---
 
@@ -216,9 +214,8 @@ constinit const OpDef kGru = {
     .name = "gru",
     .text = "A gated recurrent unit over all steps.",
     .flags = kTakesAnyDTypes | kCostlyAgain,
-    .arity = 5,
     .outputs = 2,
-    .input_names = "x, recurrent_kernel, recurrent_bias, first_h, mask",
+    .inputs = "x, recurrent_kernel, recurrent_bias, first_h, mask",
     .infer = infer_gru,
     .kernel = run_gru,
     .saves = {.inputs = 26, .outputs = 3},
@@ -230,10 +227,9 @@ constinit const OpDef kGruGradients = {
     .name = "gru_gradients",
     .text = "The gradients of gru for x, the sums of its states and the first states.",
     .flags = kTakesAnyDTypes,
-    .arity = kVariadic,
     .outputs = 4,
-    .input_names = "gates, h, recurrent_kernel, first_h, dh, dgates",
-    .attributes = &kGruGradientAttributes,
+    .inputs = {"gates, h, recurrent_kernel, first_h, dh, dgates", kVariadic},
+    .attributes = &attribute_table<GruGradientAttributes, "keep">,
     .infer = infer_gradients,
     .kernel = run_gradients,
     .saves = {.inputs = 1},
@@ -245,8 +241,7 @@ constinit const OpDef kGruTangents = {
     .name = "gru_tangents",
     .text = "The tangents of the states of gru.",
     .flags = kTakesAnyDTypes,
-    .arity = kVariadic,
-    .input_names = "gates, h, recurrent_kernel, first_h, tx, tsums, tfirst_h, added",
+    .inputs = {"gates, h, recurrent_kernel, first_h, tx, tsums, tfirst_h, added", kVariadic},
     .infer = infer_tangents,
     .kernel = run_tangents,
     .saves = {.inputs = 1, .outputs = 1},

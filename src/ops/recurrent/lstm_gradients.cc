@@ -33,8 +33,6 @@ namespace {
 struct LstmGradientAttributes {
   bool keep = false;
 };
-constexpr AttributeType kLstmGradientAttributes =
-    attribute_type<LstmGradientAttributes>({field<&LstmGradientAttributes::keep>("keep")});
 
 LstmShape shape_of(const Call& call, int sequence, int mask) {
   const TensorRef& x = call.input(sequence);
@@ -190,10 +188,9 @@ constinit const OpDef kLstmGradients = {
     .name = "lstm_gradients",
     .text = "The gradients of lstm for z and the first states.",
     .flags = kTakesAnyDTypes | kUpdatesInPlace,
-    .arity = kVariadic,
     .outputs = 5,
-    .input_names = "gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added",
-    .attributes = &kLstmGradientAttributes,
+    .inputs = {"gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added", kVariadic},
+    .attributes = &attribute_table<LstmGradientAttributes, "keep">,
     .infer = infer_lstm_gradients,
     .kernel = run_lstm_gradients,
     .saves = {.inputs = 1},
@@ -205,9 +202,9 @@ constinit const OpDef kLstmTangents = {
     .name = "lstm_tangents",
     .text = "The tangents of the results of lstm.",
     .flags = kTakesAnyDTypes,
-    .arity = kVariadic,
     .outputs = 3,
-    .input_names = "gates, cells, recurrent_kernel, first_cell, tz, tfirst_h, tfirst_cell, mask, added_cells, added_h",
+    .inputs = {"gates, cells, recurrent_kernel, first_cell, tz, tfirst_h, tfirst_cell, mask, added_cells, added_h",
+               kVariadic},
     .infer = infer_lstm_tangents,
     .kernel = run_lstm_tangents,
     .saves = {.inputs = 1, .outputs = 7},

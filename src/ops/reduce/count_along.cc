@@ -15,9 +15,6 @@ struct CountAttributes {
   DType dtype = DType::kFloat32;
   bool unbiases = false;  // n / (n - 1) instead of n
 };
-constexpr AttributeType kCountAttributes =
-    attribute_type<CountAttributes>({field<&CountAttributes::axis>("axis"), field<&CountAttributes::dtype>("dtype"),
-                                     field<&CountAttributes::unbiases>("unbiases")});
 
 double count_of(const TensorRef& x, const CountAttributes& attributes) {
   const Shape shape = x.shape();
@@ -31,7 +28,7 @@ constinit const OpDef kCountAlong = {
     .name = "count_along",
     .text = "The number of elements along axes.",
     .flags = kNotDifferentiable,
-    .attributes = &kCountAttributes,
+    .attributes = &attribute_table<CountAttributes, "axis, dtype, unbiases">,
     .infer = [](const Call& call,
                 OutputSpecs& outputs) { outputs.add(call.attributes<CountAttributes>().dtype, Shape{}); },
     .kernel =

@@ -284,8 +284,7 @@ struct ArgAttributes {
   AxisOr<0> axis;  // the first one if not given
   DType output_type = DType::kInt64;
 };
-constexpr AttributeType kArgAttributes = attribute_type<ArgAttributes>(
-    {field<&ArgAttributes::axis>("axis"), field<&ArgAttributes::output_type>("output_type")});
+constexpr const AttributeType& kArgAttributes = attribute_table<ArgAttributes, "axis, output_type">;
 
 void infer_arg(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);

@@ -13,8 +13,7 @@ struct ReduceAttributes {
   Axes axis;
   bool keepdims = false;
 };
-inline constexpr AttributeType kReduceAttributes = attribute_type<ReduceAttributes>(
-    {field<&ReduceAttributes::axis>("axis"), field<&ReduceAttributes::keepdims>("keepdims")});
+inline constexpr const AttributeType& kReduceAttributes = attribute_table<ReduceAttributes, "axis, keepdims">;
 
 // The shape that a reduction leaves.
 inline Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims) {

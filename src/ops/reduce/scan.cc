@@ -32,16 +32,12 @@ struct ScanAttributes {
   bool exclusive = false;
   bool reverse = false;
 };
-constexpr AttributeType kScanAttributes = attribute_type<ScanAttributes>(
-    {field<&ScanAttributes::axis>("axis"), field<&ScanAttributes::exclusive>("exclusive"),
-     field<&ScanAttributes::reverse>("reverse")});
+constexpr const AttributeType& kScanAttributes = attribute_table<ScanAttributes, "axis, exclusive, reverse">;
 
 struct RecurrenceAttributes {
   Axis axis = 0;
   bool reverse = false;
 };
-constexpr AttributeType kRecurrenceAttributes = attribute_type<RecurrenceAttributes>(
-    {field<&RecurrenceAttributes::axis>("axis"), field<&RecurrenceAttributes::reverse>("reverse")});
 
 // Calls step(previous offset or -1, offset) for every element, in the order of the scan, inner
 // positions together.
@@ -224,9 +220,8 @@ constinit const OpDef kCumulativeLogsumexp = {
 constinit const OpDef kLinearRecurrence = {
     .name = "linear_recurrence",
     .text = "s[k] = b[k] + a[k] * s[k-1] along an axis.",
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kRecurrenceAttributes,
+    .inputs = "a, b",
+    .attributes = &attribute_table<RecurrenceAttributes, "axis, reverse">,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& a = call.input(0);

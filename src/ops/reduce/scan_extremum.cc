@@ -27,8 +27,7 @@ struct RunningAttributes {
   Axis axis = 0;
   bool reverse = false;
 };
-constexpr AttributeType kRunningAttributes = attribute_type<RunningAttributes>(
-    {field<&RunningAttributes::axis>("axis"), field<&RunningAttributes::reverse>("reverse")});
+constexpr const AttributeType& kRunningAttributes = attribute_table<RunningAttributes, "axis, reverse">;
 
 void infer_running(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);

@@ -37,8 +37,6 @@ namespace {
 struct SegmentAttributes {
   std::int64_t num_segments = 0;
 };
-constexpr AttributeType kSegmentAttributes =
-    attribute_type<SegmentAttributes>({field<&SegmentAttributes::num_segments>("num_segments", true)});
 
 // --- Kernels ---
 
@@ -251,9 +249,8 @@ constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves 
   return {.name = name,
           .text = text,
           .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | (std::is_same_v<Step, SumStep> ? kLinear : kNoFlags)),
-          .arity = 2,
-          .input_names = "x, segment_ids",
-          .attributes = &kSegmentAttributes,
+          .inputs = "x, segment_ids",
+          .attributes = &attribute_table<SegmentAttributes, "num_segments", 1>,
           .infer = infer_segments<Step>,
           .kernel = run_segments<Step>,
           .saves = saves,

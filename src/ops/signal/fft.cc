@@ -39,8 +39,7 @@ AttributeValue get_field(const FftLength& field) {
 struct RealFftAttributes {
   FftLength fft_length;
 };
-constexpr AttributeType kRealFftAttributes =
-    attribute_type<RealFftAttributes>({field<&RealFftAttributes::fft_length>("fft_length")});
+constexpr const AttributeType& kRealFftAttributes = attribute_table<RealFftAttributes, "fft_length">;
 
 // How many elements of a transform of n real numbers are kept.
 std::int64_t half_of(std::int64_t n) { return n == 0 ? 0 : n / 2 + 1; }

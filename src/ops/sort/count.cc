@@ -32,8 +32,7 @@ namespace {
 struct UniqueAttributes {
   DType out_idx = DType::kInt32;
 };
-constexpr AttributeType kUniqueAttributes =
-    attribute_type<UniqueAttributes>({field<&UniqueAttributes::out_idx>("out_idx")});
+constexpr const AttributeType& kUniqueAttributes = attribute_table<UniqueAttributes, "out_idx">;
 
 void infer_unique(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -110,9 +109,6 @@ struct BincountAttributes {
   OptionalInt maxlength;
   DType dtype = DType::kInt32;
 };
-constexpr AttributeType kBincountAttributes = attribute_type<BincountAttributes>(
-    {field<&BincountAttributes::minlength>("minlength"), field<&BincountAttributes::maxlength>("maxlength"),
-     field<&BincountAttributes::dtype>("dtype")});
 
 // How many bins the elements and the bounds ask for.
 std::int64_t bin_count(const TensorRef& x, const BincountAttributes& attributes) {
@@ -180,9 +176,6 @@ struct HistogramAttributes {
   DType dtype = DType::kInt32;
   std::int64_t batch_dims = 0;  // so many leading axes have a histogram for each of their places
 };
-constexpr AttributeType kHistogramAttributes = attribute_type<HistogramAttributes>(
-    {field<&HistogramAttributes::range>("range", true), field<&HistogramAttributes::nbins>("nbins"),
-     field<&HistogramAttributes::dtype>("dtype"), field<&HistogramAttributes::batch_dims>("batch_dims")});
 
 void infer_histogram(const Call& call, OutputSpecs& outputs) {
   const TensorRef& values = call.input(0);
@@ -287,7 +280,7 @@ constinit const OpDef kBincount = {
     .name = "bincount",
     .text = "How often each of the numbers from 0 on appears.",
     .flags = kNotDifferentiable,
-    .attributes = &kBincountAttributes,
+    .attributes = &attribute_table<BincountAttributes, "minlength, maxlength, dtype">,
     .infer = infer_bincount,
     .kernel = bincount_kernel,
 };
@@ -295,8 +288,8 @@ constinit const OpDef kHistogramFixedWidth = {
     .name = "histogram_fixed_width",
     .text = "How many values lie in each of equal parts of a range; the first and the last take what lies beyond.",
     .flags = kNotDifferentiable,
-    .input_names = "values",
-    .attributes = &kHistogramAttributes,
+    .inputs = "values",
+    .attributes = &attribute_table<HistogramAttributes, "range, nbins, dtype, batch_dims", 1>,
     .infer = infer_histogram,
     .kernel = histogram_kernel,
     .batch = batch_histogram,

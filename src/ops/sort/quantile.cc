@@ -78,10 +78,10 @@ Tensor percentile_of(std::string_view op, const Tensor& x, const Tensor& q, cons
 }  // namespace
 
 constinit const OpDef kPercentile =
-    composite<&percentile, "x, q, axis, interpolation, keepdims", NoValue{}, Names{"nearest"}>(
+    composite<&percentile, "x, q, axis, interpolation, keepdims", NoValue{}, NameList{"nearest"}>(
         "percentile", "The values below which a percentage of the elements over axes lie.");
 constinit const OpDef kQuantiles =
-    composite<&quantiles, "x, num_quantiles, axis, interpolation, keepdims", NoValue{}, Names{"nearest"}>(
+    composite<&quantiles, "x, num_quantiles, axis, interpolation, keepdims", NoValue{}, NameList{"nearest"}>(
         "quantiles", "The values that cut the elements over axes into parts of equal count.");
 
 Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolation, const KeepdimsOptions& options) try {

@@ -30,8 +30,6 @@ struct SortAttributes {
   Axis axis = -1;
   Text direction;
 };
-constexpr AttributeType kSortAttributes = attribute_type<SortAttributes>(
-    {field<&SortAttributes::axis>("axis"), field<&SortAttributes::direction>("direction")});
 
 // argsort takes `stable` as well, and always is.
 struct ArgsortAttributes {
@@ -39,9 +37,6 @@ struct ArgsortAttributes {
   Text direction;
   bool stable = true;
 };
-constexpr AttributeType kArgsortAttributes = attribute_type<ArgsortAttributes>(
-    {field<&ArgsortAttributes::axis>("axis"), field<&ArgsortAttributes::direction>("direction"),
-     field<&ArgsortAttributes::stable>("stable")});
 
 bool is_descending(std::string_view op, const Text& direction) {
   const std::string_view name = direction.text == nullptr ? "ASCENDING" : direction.view();
@@ -116,8 +111,6 @@ struct TopKAttributes {
   std::int64_t k = 1;
   bool sorted = true;  // the result is sorted in any case
 };
-constexpr AttributeType kTopKAttributes =
-    attribute_type<TopKAttributes>({field<&TopKAttributes::k>("k"), field<&TopKAttributes::sorted>("sorted")});
 
 void infer_top_k(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -159,7 +152,6 @@ void top_k_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 struct InTopKAttributes {
   std::int64_t k = 1;
 };
-constexpr AttributeType kInTopKAttributes = attribute_type<InTopKAttributes>({field<&InTopKAttributes::k>("k", true)});
 
 void infer_in_top_k(const Call& call, OutputSpecs& outputs) {
   const TensorRef& targets = call.input(0);
@@ -214,8 +206,6 @@ struct SearchAttributes {
   Text side;
   DType out_type = DType::kInt32;
 };
-constexpr AttributeType kSearchAttributes = attribute_type<SearchAttributes>(
-    {field<&SearchAttributes::side>("side"), field<&SearchAttributes::out_type>("out_type")});
 
 bool is_right(const Text& side) {
   const std::string_view name = side.text == nullptr ? "left" : side.view();
@@ -267,7 +257,7 @@ bool batch_searchsorted(const BatchCall& call, std::vector<Tensor>& outputs) {
 constexpr OpDef kSort = {
     .name = "sort",
     .text = "The elements along an axis in ascending or descending order.",
-    .attributes = &kSortAttributes,
+    .attributes = &attribute_table<SortAttributes, "axis, direction">,
     .infer = infer_sort,
     .kernel = sort_kernel,
     .saves = {.inputs = 0b1},
@@ -278,7 +268,7 @@ constexpr OpDef kArgsort = {
     .name = "argsort",
     .text = "The places of the elements along an axis in ascending or descending order.",
     .flags = kNotDifferentiable,
-    .attributes = &kArgsortAttributes,
+    .attributes = &attribute_table<ArgsortAttributes, "axis, direction, stable">,
     .infer = infer_argsort,
     .kernel = argsort_kernel,
     .batch = batch_axis<&ArgsortAttributes::axis>,
@@ -287,7 +277,7 @@ constexpr OpDef kTopK = {
     .name = "top_k",
     .text = "The k largest elements along the last axis, largest first, and their places.",
     .outputs = 2,
-    .attributes = &kTopKAttributes,
+    .attributes = &attribute_table<TopKAttributes, "k, sorted">,
     .infer = infer_top_k,
     .kernel = top_k_kernel,
     .saves = {.outputs = 0b10},
@@ -298,9 +288,8 @@ constexpr OpDef kInTopK = {
     .name = "in_top_k",
     .text = "Whether the prediction for the target is among the k largest of its row.",
     .flags = kNotDifferentiable | kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "targets, predictions",
-    .attributes = &kInTopKAttributes,
+    .inputs = "targets, predictions",
+    .attributes = &attribute_table<InTopKAttributes, "k", 1>,
     .infer = infer_in_top_k,
     .kernel = in_top_k_kernel,
     .batch = batch_in_top_k,
@@ -309,9 +298,8 @@ constexpr OpDef kSearchsorted = {
     .name = "searchsorted",
     .text = "The places at which values would be inserted into sorted rows.",
     .flags = kNotDifferentiable,
-    .arity = 2,
-    .input_names = "sorted_sequence, values",
-    .attributes = &kSearchAttributes,
+    .inputs = "sorted_sequence, values",
+    .attributes = &attribute_table<SearchAttributes, "side, out_type">,
     .infer = infer_searchsorted,
     .kernel = searchsorted_kernel,
     .batch = batch_searchsorted,
