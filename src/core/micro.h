@@ -1,6 +1,6 @@
 // The formula of an elementwise op as data: what a compiler of loops needs to know of it.
 //
-// src/ops/formula.h records it at compile time from the one definition of the formula.
+// src/formula/formula.h records it at compile time from the one definition of the formula.
 #pragma once
 
 #include <cstdint>

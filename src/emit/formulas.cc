@@ -1,8 +1,8 @@
 // Formulas into programs.
 //
-// A formula mixes numbers, truth values and vectors as its C++ text does (src/ops/formula.h): arithmetic between
+// A formula mixes numbers, truth values and vectors as its C++ text does (src/formula/formula.h): arithmetic between
 // literals and parameters happens in double, and the result is rounded to the element type where it meets a vector. So
-// a step's value is one of three kinds here, and each operation converts like the loops of src/ops/elementwise-inl.h.
+// a step's value is one of three kinds here, and each operation converts like the loops of src/formula/loops-inl.h.
 #include "src/emit/formulas.h"
 
 #include "src/core/micro_steps.h"

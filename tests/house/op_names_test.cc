@@ -36,7 +36,7 @@ bool is_excepted(const std::string& file, const std::string& op) {
 
 // The layers that see calls as data. Those above them call ops as users do, with the words of Keras and ONNX: a table
 // of onnx translates ops one by one, by their names.
-const std::set<std::string> kLayers = {"core", "kernels", "emit", "tape", "graph", "transforms"};
+const std::set<std::string> kLayers = {"core", "kernels", "formula", "emit", "tape", "graph", "transforms"};
 
 std::string layer_of(const std::string& path) {
   const std::size_t begin = path.find('/') + 1;

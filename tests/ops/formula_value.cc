@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/core/micro.h"
-#include "src/ops/formula.h"
+#include "src/formula/formula.h"
 
 namespace capstan::testing {
 

@@ -12,7 +12,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/hooks.h"
-#include "src/ops/debugging/call_site.h"
+#include "src/core/call_site.h"
 #include "src/ops/debugging/check_numerics.h"
 
 namespace capstan {

@@ -4,7 +4,7 @@
 
 #include "capstan/ops/special.h"
 #include "src/kernels/special/special_math.h"
-#include "src/ops/formula.h"
+#include "src/formula/formula.h"
 
 namespace capstan {
 

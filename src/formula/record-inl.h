@@ -1,19 +1,17 @@
-// What follows from a formula without a loop: its calls, what its derivatives read and cost, its rule in library ops,
-// and the OpDef. For one instruction set at a time, because a call is inlined into the loops of that (see
-// elementwise-inl.h).
+// What follows from a formula without a loop: its calls, its steps as data, and what its derivatives read and cost. For
+// one instruction set at a time, because a call is inlined into the loops of that (loops-inl.h).
 #include <array>
 
 #include "src/core/simd.h"
-#include "src/ops/formula.h"
-#include "src/ops/formula_rule.h"
+#include "src/formula/formula.h"
 
 #include "hwy/highway.h"
 
-#if defined(CAPSTAN_OPS_FORMULA_OP_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef CAPSTAN_OPS_FORMULA_OP_INL_H
-#undef CAPSTAN_OPS_FORMULA_OP_INL_H
+#if defined(CAPSTAN_FORMULA_RECORD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CAPSTAN_FORMULA_RECORD_INL_H
+#undef CAPSTAN_FORMULA_RECORD_INL_H
 #else
-#define CAPSTAN_OPS_FORMULA_OP_INL_H
+#define CAPSTAN_FORMULA_RECORD_INL_H
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -177,58 +175,6 @@ constexpr FormulaCode formula_code() {
 }
 template <class F>
 inline constexpr FormulaCode kFormulaCode = formula_code<F>();
-
-// The rule in library ops.
-template <class F>
-inline constexpr FormulaRule kRule = [] {
-  FormulaRule rule{&kFormulaCode<F>, nullptr, F::arity};
-  if constexpr (!std::is_void_v<typename F::Complex>) rule.complex = &kFormulaCode<typename F::Complex>;
-  return rule;
-}();
-template <class F>
-void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  run_formula_rule(kRule<F>, call, cotangents);
-}
-
-// What the derivatives for input I read, over real or complex numbers.
-template <class F, int I>
-constexpr std::uint8_t all_reads() {
-  std::uint8_t reads = derivative_reads<F, I>();
-  if constexpr (!std::is_void_v<typename F::Complex>) {
-    reads = static_cast<std::uint8_t>(reads | derivative_reads<typename F::Complex, I>());
-  }
-  return reads;
-}
-
-// The OpDef of a formula.
-template <class F>
-constexpr OpDef elementwise_op(const LoopTable* const* loops) {
-  OpDef op;
-  op.name = F::text.name;
-  op.text = F::text.text;
-  op.kind = OpKind::kElementwise;
-  op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
-                                        (F::differentiable ? 0 : kNotDifferentiable));
-  static_assert(InputNames(F::input_names).count == F::arity);
-  op.inputs = F::input_names;
-  op.attributes = F::attributes;
-  op.loops = loops;
-  // A portable formula is computed in float64 by other functions than the vector ones, so nothing may be made of it.
-  if constexpr (!F::portable) op.formula = &kFormulaCode<F>;
-  if constexpr (F::differentiable) {
-    op.reads[0] = all_reads<F, 0>();
-    if (derivative_passes<F, 0>()) op.passes = static_cast<std::uint8_t>(op.passes | 1);
-    if constexpr (F::arity >= 2) {
-      op.reads[1] = all_reads<F, 1>();
-      if (derivative_passes<F, 1>()) op.passes = static_cast<std::uint8_t>(op.passes | 2);
-    }
-    if constexpr (F::arity >= 3) op.reads[2] = all_reads<F, 2>();
-    op.vjp = &formula_vjp<F>;
-  }
-  op.compose = F::compose;
-  op.programs = F::programs;
-  return op;
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan

@@ -4,7 +4,7 @@
 // would cost 58 KB in every program, for a message that few see. Debug information is looked for in the objects
 // themselves, never elsewhere, least of all in the network. Without libdw or line numbers an address has to do.
 #include "src/core/hooks.h"
-#include "src/ops/debugging/call_site.h"
+#include "src/core/call_site.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -9,7 +9,7 @@
 // `df(g, x, y)` is the cotangent of the input given the cotangent g of the output y; because an elementwise Jacobian is
 // diagonal it is also the tangent of the output. X is
 //   - Scalar<T>: one element, in the reference and in the loops of integers and bfloat16;
-//   - V<D>: a vector, in the kernels (src/ops/elementwise-inl.h);
+//   - V<D>: a vector, in the kernels (src/formula/loops-inl.h);
 //   - Micro: a recorder at compile time, which turns the formula into data. From it follow what a derivative reads and
 //     what a tape saves, which nobody declares, and the gradient rule in library ops (src/ops/formula_rule.h), so that
 //     gradients of any order exist.
@@ -26,10 +26,6 @@
 #include <span>
 #include <type_traits>
 
-#include "capstan/ops/activation.h"
-#include "capstan/ops/array.h"
-#include "capstan/ops/math.h"
-#include "src/core/apply.h"
 #include "src/core/micro.h"
 #include "src/core/op_def.h"
 #include "src/kernels/math/scalar_math.h"
@@ -386,7 +382,7 @@ Scalar<T> truncatemod(Scalar<T> a, Scalar<T> b) {
 
 }  // namespace capstan
 
-#include "src/ops/complex_scalar.h"
+#include "src/formula/complex_scalar.h"
 
 namespace capstan {
 
