@@ -5,6 +5,7 @@
 // node of a traced function. src/graph records (step_loop.cc), src/ops runs (optimizer.cc).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -58,6 +59,23 @@ RecordedStep record_step(const std::string& name, DType dtype, const Shape& shap
 
 // What a step does where there is no gradient: in rows that a row-sparse one lacks.
 enum class Elsewhere : bool { kNothing, kZeroGradient };
+
+// A variable of a step as memory.
+struct SteppedPart {
+  std::int64_t size;
+  std::byte* slots[kMostSlots] = {};
+  const std::byte* before[kMostSlots] = {};  // where a slot lies now, if not where it is written; else null
+  const std::byte* gradient = nullptr;
+  // The gradient may be `picked` rows of `width` elements, in the order of their numbers.
+  bool is_rows = false;
+  const std::int64_t* rows = nullptr;
+  std::int64_t picked = 0, width = 1;
+};
+
+// Runs a loop over variables and their slots, where they lie. These lie end to end, and that is cut into tasks. A
+// gradient of rows is walked along with the table: its rows with their gradient, the rows between them with none.
+void run_parts(const StepLoop& loop, Elsewhere elsewhere, const void* const* numbers,
+               std::span<const SteppedPart> parts);
 
 // A variable with its slots, and its gradient.
 struct SteppedVariable {

@@ -1,8 +1,6 @@
 // Which algorithm a convolution takes.
 #include "src/kernels/conv/conv.h"
 
-#include <algorithm>
-
 #include "src/kernels/conv/conv2d.h"
 #include "src/kernels/conv/depthwise.h"
 

@@ -26,7 +26,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/ahead.h"

@@ -6,7 +6,6 @@
 // by tap: that for the image multiplies first and adds the products where the tap reads; that for the filter
 // adds up over tiles. Every result element is one sum in one order, and tasks share none of them.
 #include <algorithm>
-#include <cstring>
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/conv/conv.h"

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -208,6 +207,25 @@ void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, 
       }
     });
   });
+}
+
+std::int32_t number_values(DType dtype, std::int64_t n, const void* x, const std::int32_t* order,
+                           std::int32_t* numbers) {
+  // The order is stable: the first appearance of a value is in front, so each run of equals first gets that position.
+  with_ordered_type(dtype, [&]<class T>(T) {
+    const auto* from = static_cast<const T*>(x);
+    std::int32_t first = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T value = from[order[i]];
+      const T before = from[order[std::max<std::int64_t>(i - 1, 0)]];
+      const bool same = i > 0 && (value == before || (value != value && before != before));
+      if (!same) first = order[i];
+      numbers[order[i]] = first;
+    }
+  });
+  std::int32_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) numbers[i] = numbers[i] == i ? count++ : numbers[numbers[i]];
+  return count;
 }
 
 void search_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t m, bool right, const void* sorted,

@@ -17,6 +17,11 @@ void sort_rows(DType dtype, const AxisView& view, bool descending, const void* i
 // The positions of the elements in that order. n is at most 2^31 - 1.
 void argsort_rows(DType dtype, const AxisView& view, bool descending, const void* in, std::int32_t* out);
 
+// For each of n elements the number of its value, in the order in which values appear first; returns how many there
+// are. `order` are the positions in order.
+std::int32_t number_values(DType dtype, std::int64_t n, const void* x, const std::int32_t* order,
+                           std::int32_t* numbers);
+
 // The k largest elements of each row of `in` [rows, n], largest first, and their positions. k <= n <= 2^31 - 1.
 void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, const void* in, void* values,
                 std::int32_t* indices);

@@ -1,8 +1,5 @@
 // Activations that look at more than one element, or are put together from others: crelu, glu, the general relu, and
 // sparsemax.
-#include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -14,7 +11,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/thread_pool.h"
+#include "src/kernels/activation/sparsemax.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
@@ -89,52 +86,6 @@ Tensor glu(Operand x, int axis) {
 
 // --- sparsemax ---
 
-namespace {
-
-// What is subtracted from every element of a row so that its positive parts sum to one.
-double simplex_shift(std::vector<double>& row) {
-  std::sort(row.begin(), row.end(), std::greater<>());
-  double sum = 0;
-  double shift = 0;
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    sum += row[k];
-    const auto count = static_cast<double>(k + 1);
-    if (!(1 + count * row[k] > sum)) break;
-    shift = (sum - 1) / count;
-  }
-  return shift;
-}
-
-template <class T>
-void sparsemax_rows(const AxisView& view, const T* x, T* y) {
-  const auto [outer, n, inner] = view;
-  if (n == 0) return;
-  const auto project = [&](std::int64_t number, std::vector<double>& row) {
-    const std::int64_t first = number / inner * inner * n + number % inner;
-    bool unordered = false;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const auto value = static_cast<double>(x[first + k * inner]);
-      unordered |= !(value < kInfinity);
-      row[static_cast<std::size_t>(k)] = value;
-    }
-    // The shift of a row of negative infinities is NaN as well.
-    const double shift = unordered ? std::numeric_limits<double>::quiet_NaN() : simplex_shift(row);
-    for (std::int64_t k = 0; k < n; ++k) {
-      const double above = static_cast<double>(x[first + k * inner]) - shift;
-      y[first + k * inner] = T(static_cast<std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>(
-          above > 0 || std::isnan(above) ? above : 0));
-    }
-  };
-  const std::int64_t rows = outer * inner;
-  const std::int64_t rows_per_task = std::max<std::int64_t>(1, 16384 / n);
-  parallel_for((rows + rows_per_task - 1) / rows_per_task, [&](std::int64_t task) {
-    std::vector<double> row(static_cast<std::size_t>(n));
-    for (std::int64_t i = task * rows_per_task; i < std::min(rows, (task + 1) * rows_per_task); ++i) project(i, row);
-  });
-}
-
-}  // namespace
-
 constinit const OpDef kSparsemax = {
     .name = "sparsemax",
     .text = "The nearest point of the probability simplex along an axis.",
@@ -150,12 +101,7 @@ constinit const OpDef kSparsemax = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           const TensorRef& x = call.input(0);
-          const auto run = [&]<class T>(T) {
-            sparsemax_rows(call.geometry<AxisView>(), x.data<T>(), mutable_data<T>(outputs[0]));
-          };
-          if (x.dtype() == DType::kFloat32) return run(float{});
-          if (x.dtype() == DType::kFloat64) return run(double{});
-          run(BFloat16{});
+          sparsemax_along(x.dtype(), call.geometry<AxisView>(), x.raw_data(), mutable_raw_data(outputs[0]));
         },
     .saves = {.outputs = 1},
     // On the support the Jacobian is a projection; which elements belong to it does not change nearby.

@@ -17,7 +17,6 @@
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/identities.h"
-#include "src/ops/indices.h"
 #include "src/ops/lengths.h"
 
 namespace capstan {

@@ -2,7 +2,6 @@
 //
 // Every op here moves elements and computes nothing: a part is a number of runs, one strided copy.
 // What is cut off along the first axis shares storage.
-#include <algorithm>
 #include <cstring>
 
 #include "capstan/ops/array.h"
@@ -16,9 +15,8 @@
 #include "src/ops/axis.h"
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
-#include "src/ops/identities.h"
-#include "src/ops/indices.h"
 #include "src/ops/lengths.h"
+#include "src/ops/identities.h"
 
 namespace capstan {
 

@@ -4,8 +4,6 @@
 // not a table of zeros around them. It becomes dense by a scatter, which is an op like any other,
 // so that a recorded one has second derivatives. Indices are checked before anything is written.
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -14,8 +12,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/named_errors.h"
-#include "src/core/thread_pool.h"
-#include "src/kernels/array/strided_copy.h"
+#include "src/kernels/array/gather.h"
 #include "src/ops/array/shape.h"
 #include "src/ops/axes.h"
 #include "src/ops/axis.h"
@@ -35,12 +32,11 @@ struct GatherAttributes {
   std::int64_t batch_dims = 0;
 };
 
-// params [batch, outer, length, inner] and indices [batch, count] make [batch, outer, count,
-// inner].
+// The axes that the tensors have in common, and the one that is picked from.
 struct GatherPlan {
   int batch_dims;
   int axis;
-  std::int64_t batch, outer, length, inner, count;
+  GatherSizes sizes;
 };
 
 GatherPlan plan_gather(const Shape& params, const Shape& indices, const GatherAttributes& attributes) {
@@ -57,11 +53,11 @@ GatherPlan plan_gather(const Shape& params, const Shape& indices, const GatherAt
     CAPSTAN_CHECK(params[i] == indices[i], ShapeError, "gather: lengths of batch axis ", i, " differ, ", params[i],
                   " and ", indices[i]);
   }
-  plan.batch = product(params, 0, plan.batch_dims);
-  plan.outer = product(params, plan.batch_dims, plan.axis);
-  plan.length = params[plan.axis];
-  plan.inner = product(params, plan.axis + 1, params.rank());
-  plan.count = product(indices, plan.batch_dims, indices.rank());
+  plan.sizes.batch = product(params, 0, plan.batch_dims);
+  plan.sizes.outer = product(params, plan.batch_dims, plan.axis);
+  plan.sizes.length = params[plan.axis];
+  plan.sizes.inner = product(params, plan.axis + 1, params.rank());
+  plan.sizes.count = product(indices, plan.batch_dims, indices.rank());
   return plan;
 }
 
@@ -78,49 +74,15 @@ void infer_gather(const Call& call, OutputSpecs& outputs) {
   outputs.add(call.input(0).dtype(), shape);
 }
 
-template <class T>
-void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* from, std::byte* to, std::size_t size) {
-  for (std::int64_t i = 0; i < plan.batch * plan.count; ++i) {
-    if (indices[i] < 0 || indices[i] >= plan.length) throw_index("gather", indices[i], plan.axis, plan.length);
-  }
-  const std::int64_t rows = plan.batch * plan.outer * plan.count;
-  const auto row_bytes = static_cast<std::size_t>(plan.inner) * size;
-  if (rows == 0 || row_bytes == 0) return;
-  const std::int64_t rows_per_task = std::max<std::int64_t>(1, kTaskElements / plan.inner);
-  const auto copy_rows = [&](std::int64_t task) {
-    const std::int64_t end = std::min(rows, (task + 1) * rows_per_task);
-    std::int64_t group = task * rows_per_task / plan.count;  // batch and outer
-    std::int64_t place = task * rows_per_task % plan.count;
-    const T* list = indices + group / plan.outer * plan.count;
-    for (std::int64_t row = task * rows_per_task; row < end; ++row) {
-      const std::byte* source = from + static_cast<std::size_t>(group * plan.length + list[place]) * row_bytes;
-      std::byte* target = to + static_cast<std::size_t>(row) * row_bytes;
-      if (row_bytes == 4) {
-        std::memcpy(target, source, 4);
-      } else if (row_bytes == 8) {
-        std::memcpy(target, source, 8);
-      } else {
-        std::memcpy(target, source, row_bytes);
-      }
-      if (++place == plan.count) {
-        place = 0;
-        list = indices + ++group / plan.outer * plan.count;
-      }
-    }
-  };
-  const std::int64_t tasks = (rows + rows_per_task - 1) / rows_per_task;
-  if (tasks == 1) {
-    copy_rows(0);
-  } else {
-    parallel_for(tasks, copy_rows);
-  }
-}
-
 void gather_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& params = call.input(0);
-  with_indices(call.input(1), [&](const auto* data) {
-    gather_elements(call.geometry<GatherPlan>(), data, static_cast<const std::byte*>(params.raw_data()),
-                    static_cast<std::byte*>(mutable_raw_data(outputs[0])), size_of(params.dtype()));
+  const auto& plan = call.geometry<GatherPlan>();
+  with_indices(call.input(1), [&](const auto* indices) {
+    for (std::int64_t i = 0; i < plan.sizes.batch * plan.sizes.count; ++i) {
+      if (indices[i] < 0 || indices[i] >= plan.sizes.length)
+        throw_index("gather", indices[i], plan.axis, plan.sizes.length);
+    }
+    gather_rows(plan.sizes, size_of(params.dtype()), indices, params.raw_data(), mutable_raw_data(outputs[0]));
   });
 }
 
@@ -132,23 +94,23 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const GatherPlan plan = plan_gather(params, indices.shape(), call.attributes<GatherAttributes>());
   if (plan.axis == 0) {
     // How many rows there are is left open, for functions that serve several lengths, where that can be told.
-    Shape rows{plan.inner > 0 ? -1 : plan.count};
+    Shape rows{plan.sizes.inner > 0 ? -1 : plan.sizes.count};
     for (int i = 1; i < params.rank(); ++i) rows.push_back(params[i]);
     cotangents[0] = make_row_sparse(reshape(indices, {-1}), reshape(g, rows), params);
     return;
   }
   // Rows of all batches in one table: the picked axis comes first, and an index counts from its
   // batch's first row.
-  const auto swapped = [&](const Tensor& x) { return plan.outer == 1 ? x : transpose(x, {0, 2, 1, 3}); };
-  Tensor rows = swapped(reshape(g, {plan.batch, plan.outer, plan.count, plan.inner}));
-  rows = reshape(rows, {plan.batch * plan.count, plan.outer * plan.inner});
-  const Tensor first = scalar(static_cast<double>(plan.length), DType::kInt64);
+  const auto swapped = [&](const Tensor& x) { return plan.sizes.outer == 1 ? x : transpose(x, {0, 2, 1, 3}); };
+  Tensor rows = swapped(reshape(g, {plan.sizes.batch, plan.sizes.outer, plan.sizes.count, plan.sizes.inner}));
+  rows = reshape(rows, {plan.sizes.batch * plan.sizes.count, plan.sizes.outer * plan.sizes.inner});
+  const Tensor first = scalar(static_cast<double>(plan.sizes.length), DType::kInt64);
   const Tensor starts =
-      reshape(multiply(cast(range(static_cast<long>(plan.batch)), DType::kInt64), first), {plan.batch, 1});
-  const Tensor places = add(cast(reshape(indices, {plan.batch, plan.count}), DType::kInt64), starts);
-  Tensor table = scatter_nd(reshape(places, {plan.batch * plan.count, 1}), rows,
-                            {plan.batch * plan.length, plan.outer * plan.inner});
-  table = swapped(reshape(table, {plan.batch, plan.length, plan.outer, plan.inner}));
+      reshape(multiply(cast(range(static_cast<long>(plan.sizes.batch)), DType::kInt64), first), {plan.sizes.batch, 1});
+  const Tensor places = add(cast(reshape(indices, {plan.sizes.batch, plan.sizes.count}), DType::kInt64), starts);
+  Tensor table = scatter_nd(reshape(places, {plan.sizes.batch * plan.sizes.count, 1}), rows,
+                            {plan.sizes.batch * plan.sizes.length, plan.sizes.outer * plan.sizes.inner});
+  table = swapped(reshape(table, {plan.sizes.batch, plan.sizes.length, plan.sizes.outer, plan.sizes.inner}));
   cotangents[0] = reshape_like(table, call.input(0));
 }
 

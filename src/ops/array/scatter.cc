@@ -1,24 +1,18 @@
 // Rows addressed by several indices: gather_nd picks them, the scatters place them, and each is the
 // other's gradient.
 //
-// Indices are checked before anything is written. Repeated ones are added in their order: a task
-// owns rows of the result and passes over all indices, so no two tasks meet and the bits do not
-// depend on threads.
+// Indices are checked before anything is written.
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
 
-#include <algorithm>
-#include <complex>
 #include <cstring>
-#include <type_traits>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/thread_pool.h"
-#include "src/kernels/array/strided_copy.h"
+#include "src/kernels/array/scatter.h"
 #include "src/ops/axes.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
@@ -139,8 +133,6 @@ bool batch_gather_nd(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- The scatters ---
 
-enum class Scatter : std::uint8_t { kAdd, kSubtract, kUpdate, kMaximum, kMinimum };
-
 // Updates of the shape that indices and the scattered tensor ask for.
 void check_updates(std::string_view op, const TensorRef& indices, const TensorRef& updates, const Shape& shape) {
   check_indices(op, indices);
@@ -154,108 +146,6 @@ void check_updates(std::string_view op, const TensorRef& indices, const TensorRe
   for (int i = static_cast<int>(depth); i < shape.rank(); ++i) wanted.push_back(shape[i]);
   CAPSTAN_CHECK(updates.shape() == wanted, ShapeError, op, ": updates must have the shape ", wanted, ", not ",
                 updates.shape(), arguments({{"indices", indices}, {"updates", updates}}));
-}
-
-template <Scatter mode, class T>
-void scatter_row(T* out, const T* update, std::int64_t n) {
-  if constexpr (mode == Scatter::kUpdate) {
-    std::memcpy(out, update, static_cast<std::size_t>(n) * sizeof(T));
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) {
-      if constexpr (mode == Scatter::kMaximum) {
-        out[i] = update[i] > out[i] || update[i] != update[i] ? update[i] : out[i];
-      } else if constexpr (mode == Scatter::kMinimum) {
-        out[i] = update[i] < out[i] || update[i] != update[i] ? update[i] : out[i];
-      } else if constexpr (std::is_integral_v<T>) {  // wraps around
-        using U = std::make_unsigned_t<T>;
-        const U a = static_cast<U>(out[i]);
-        const U b = static_cast<U>(update[i]);
-        out[i] = static_cast<T>(mode == Scatter::kAdd ? a + b : a - b);
-      } else {
-        out[i] = mode == Scatter::kAdd ? out[i] + update[i] : out[i] - update[i];
-      }
-    }
-  }
-}
-
-template <Scatter mode, class T>
-void scatter_rows(T* out, std::int64_t rows, std::int64_t row_length, const T* updates,
-                  const std::vector<std::int64_t>& numbers) {
-  const auto count = static_cast<std::int64_t>(numbers.size());
-  if (row_length == 0 || count == 0) return;
-  const std::int64_t tasks = row_length < 16 ? 1 : std::clamp<std::int64_t>(count * row_length / kTaskElements, 1, 16);
-  const std::int64_t rows_per_task = (rows + tasks - 1) / tasks;
-  const auto scatter = [&](std::int64_t task) {
-    const std::int64_t begin = task * rows_per_task;
-    const std::int64_t end = begin + rows_per_task;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t row = numbers[static_cast<std::size_t>(i)];
-      if (row < begin || row >= end) continue;
-      scatter_row<mode>(out + row * row_length, updates + i * row_length, row_length);
-    }
-  };
-  if (tasks == 1) {
-    scatter(0);
-  } else {
-    parallel_for(tasks, scatter);
-  }
-}
-
-// bfloat16 is summed in float32 and rounded once.
-template <Scatter mode>
-void scatter_bfloat16(const Tensor& out, std::int64_t rows, std::int64_t row_length, const TensorRef& updates,
-                      const std::vector<std::int64_t>& numbers) {
-  auto* data = mutable_data<BFloat16>(out);
-  std::vector<float> wide(data, data + out.size());
-  const std::vector<float> wide_updates(updates.data<BFloat16>(), updates.data<BFloat16>() + updates.size());
-  scatter_rows<mode>(wide.data(), rows, row_length, wide_updates.data(), numbers);
-  for (std::size_t i = 0; i < wide.size(); ++i) data[i] = BFloat16(wide[i]);
-}
-
-template <Scatter mode>
-void scatter_into(const Tensor& out, const TensorRef& updates, const std::vector<std::int64_t>& numbers,
-                  std::int64_t row_length) {
-  const std::int64_t rows = row_length == 0 ? 0 : out.size() / row_length;
-  const auto run = [&]<class T>(T*) {
-    scatter_rows<mode>(static_cast<T*>(mutable_raw_data(out)), rows, row_length,
-                       static_cast<const T*>(updates.raw_data()), numbers);
-  };
-  if constexpr (mode == Scatter::kUpdate) {
-    switch (size_of(out.dtype())) {
-      case 1:
-        return run(static_cast<std::uint8_t*>(nullptr));
-      case 2:
-        return run(static_cast<std::uint16_t*>(nullptr));
-      case 4:
-        return run(static_cast<std::uint32_t*>(nullptr));
-      case 8:
-        return run(static_cast<std::uint64_t*>(nullptr));
-      default:
-        return run(static_cast<std::complex<double>*>(nullptr));
-    }
-  } else {
-    switch (out.dtype()) {
-      case DType::kFloat32:
-        return run(static_cast<float*>(nullptr));
-      case DType::kFloat64:
-        return run(static_cast<double*>(nullptr));
-      case DType::kBFloat16:
-        return scatter_bfloat16<mode>(out, rows, row_length, updates, numbers);
-      case DType::kInt32:
-        return run(static_cast<std::int32_t*>(nullptr));
-      case DType::kInt64:
-        return run(static_cast<std::int64_t*>(nullptr));
-      case DType::kComplex64:
-      case DType::kComplex128:  // No op compares them.
-        if constexpr (mode == Scatter::kAdd || mode == Scatter::kSubtract) {
-          if (out.dtype() == DType::kComplex64) return run(static_cast<std::complex<float>*>(nullptr));
-          run(static_cast<std::complex<double>*>(nullptr));
-        }
-        return;
-      default:
-        return run(static_cast<std::uint8_t*>(nullptr));
-    }
-  }
 }
 
 struct ScatterNdAttributes {
@@ -277,8 +167,9 @@ void scatter_nd_kernel(const Call& call, std::span<Tensor> outputs) {
   if (outputs[0].size() == 0) return;
   std::memset(mutable_raw_data(outputs[0]), 0,
               static_cast<std::size_t>(outputs[0].size()) * size_of(outputs[0].dtype()));
-  scatter_into<Scatter::kAdd>(outputs[0], call.input(1), numbers,
-                              product(shape, static_cast<int>(indices.dim(-1)), shape.rank()));
+  scatter_rows(Scatter::kAdd, outputs[0].dtype(), numbers, product(shape, 0, static_cast<int>(indices.dim(-1))),
+               product(shape, static_cast<int>(indices.dim(-1)), shape.rank()), call.input(1).raw_data(),
+               mutable_raw_data(outputs[0]));
 }
 
 void scatter_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -308,8 +199,9 @@ void tensor_scatter_kernel(const Call& call, std::span<Tensor> outputs) {
   if (tensor.size() == 0) return;
   std::memcpy(mutable_raw_data(outputs[0]), tensor.raw_data(),
               static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype()));
-  scatter_into<mode>(outputs[0], call.input(2), numbers,
-                     product(shape, static_cast<int>(call.input(1).dim(-1)), shape.rank()));
+  const auto depth = static_cast<int>(call.input(1).dim(-1));
+  scatter_rows(mode, tensor.dtype(), numbers, product(shape, 0, depth), product(shape, depth, shape.rank()),
+               call.input(2).raw_data(), mutable_raw_data(outputs[0]));
 }
 
 void tensor_scatter_add_vjp(const VjpCall& call, std::span<Tensor> cotangents) {

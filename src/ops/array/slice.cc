@@ -18,7 +18,6 @@
 #include "src/ops/batching.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
-#include "src/ops/lengths.h"
 
 namespace capstan {
 

@@ -3,10 +3,6 @@
 // The gradient is an op of the operands and the cotangent alone (see kernels/attention.cc), so its own rule is that of
 // a plain function. That rule, for second derivatives, is written in library ops and holds whole matrices of scores; so
 // is the gradient for a mask of numbers, which only learned masks need.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <optional>
 #include <vector>
 
 #include "capstan/ops/array.h"

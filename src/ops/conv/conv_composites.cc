@@ -4,8 +4,6 @@
 // as many groups as channels: its filter [height, width, channels, multiplier] lies in memory as conv2d wants
 // [height, width, 1, channels * multiplier]. So all of them run on the kernels of conv2d and conv3d.
 #include <array>
-#include <optional>
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "src/core/named_errors.h"

@@ -6,7 +6,6 @@
 //
 // diag and diag_part are each other's adjoint, and set_diag is the sum of a cut and a diag.
 #include <algorithm>
-#include <cstring>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"

@@ -1,8 +1,5 @@
 // Colours of images: composites of elementwise ops and means, so their gradients follow.
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <vector>
 

@@ -2,8 +2,6 @@
 //
 // The four pixels around a place are gathered and weighed by its distances from them, in library ops: so there are
 // gradients of every order for the images and, with bilinear interpolation, for the boxes.
-#include <cmath>
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/image.h"

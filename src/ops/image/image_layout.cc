@@ -1,6 +1,5 @@
 // Crops, borders, flips and patches of images: other ops in the order of rows and columns. With the list of the family.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

@@ -17,7 +17,6 @@
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
 #include "src/ops/image/image.h"
-#include "src/ops/indices.h"
 #include "src/ops/wide.h"
 
 namespace capstan {

@@ -4,7 +4,6 @@
 // gradient is the op again. For the map there is a formula in library ops: with bilinear interpolation the result
 // changes with the place as the pixels around it differ. So there are gradients of every order for both.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

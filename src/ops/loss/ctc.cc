@@ -4,8 +4,6 @@
 // is one product. The gradient leads on to second derivatives through an op that is its derivative along a direction;
 // there the road ends.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "capstan/ops/array.h"

@@ -2,9 +2,6 @@
 //
 // They are composites, and so are their gradients. At the kinks the choice is that of the ops they are made of: hinge
 // passes the gradient where labels * predictions is exactly 1, the absolute value has the gradient 0 at 0.
-#include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"

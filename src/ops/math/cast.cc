@@ -1,8 +1,5 @@
 // Ops that change nothing but the dtype, or what a tape knows: cast, identity, stop_gradient.
-#include <algorithm>
 #include <cmath>
-#include <complex>
-#include <cstring>
 #include <limits>
 
 #include "capstan/ops/array.h"
@@ -12,7 +9,7 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/op_def.h"
-#include "src/core/thread_pool.h"
+#include "src/kernels/math/convert.h"
 #include "src/ops/array/shape.h"
 #include "src/ops/batching.h"
 #include "src/ops/composite.h"
@@ -29,117 +26,13 @@ struct CastAttributes {
   DType dtype = DType::kFloat32;
 };
 
-// One element. Floating numbers lose their fraction; those that an integer type cannot hold give its nearest value, NaN
-// gives 0. Integers wrap around. A complex number that becomes a real one loses its imaginary part.
-template <class To, class From>
-To convert(From value) {
-  if constexpr (std::is_same_v<From, To>) {
-    return value;
-  } else if constexpr (is_complex(kDTypeOf<From>)) {
-    if constexpr (is_complex(kDTypeOf<To>)) {
-      return To(value);
-    } else if constexpr (std::is_same_v<To, bool>) {
-      return value != From{};
-    } else {
-      return convert<To>(value.real());
-    }
-  } else if constexpr (is_complex(kDTypeOf<To>)) {
-    return To(convert<typename To::value_type>(value));
-  } else if constexpr (std::is_same_v<From, BFloat16>) {
-    return convert<To>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return BFloat16(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != From{0};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    using Limits = std::numeric_limits<To>;
-    // The bounds as floating numbers: the lower one is exact, the upper one is the first that is too large.
-    constexpr From low = static_cast<From>(Limits::min());
-    const From high = std::ldexp(From{1}, Limits::digits);
-    if (value != value) return To{0};
-    if (value < low) return Limits::min();
-    if (value >= high) return Limits::max();
-    return static_cast<To>(value);
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-template <class From, class To>
-void convert_run(const void* in, void* out, std::int64_t begin, std::int64_t end) {
-  const From* from = static_cast<const From*>(in);
-  To* to = static_cast<To*>(out);
-  for (std::int64_t i = begin; i < end; ++i) to[i] = convert<To>(from[i]);
-}
-
-using ConvertRun = void (*)(const void* in, void* out, std::int64_t begin, std::int64_t end);
-
-template <class From>
-ConvertRun run_to(DType to) {
-  switch (to) {
-    case DType::kFloat32:
-      return &convert_run<From, float>;
-    case DType::kFloat64:
-      return &convert_run<From, double>;
-    case DType::kBFloat16:
-      return &convert_run<From, BFloat16>;
-    case DType::kInt32:
-      return &convert_run<From, std::int32_t>;
-    case DType::kInt64:
-      return &convert_run<From, std::int64_t>;
-    case DType::kUInt8:
-      return &convert_run<From, std::uint8_t>;
-    case DType::kBool:
-      return &convert_run<From, bool>;
-    case DType::kComplex64:
-      return &convert_run<From, std::complex<float>>;
-    case DType::kComplex128:
-      return &convert_run<From, std::complex<double>>;
-  }
-  return nullptr;
-}
-
-ConvertRun find_run(DType from, DType to) {
-  switch (from) {
-    case DType::kFloat32:
-      return run_to<float>(to);
-    case DType::kFloat64:
-      return run_to<double>(to);
-    case DType::kBFloat16:
-      return run_to<BFloat16>(to);
-    case DType::kInt32:
-      return run_to<std::int32_t>(to);
-    case DType::kInt64:
-      return run_to<std::int64_t>(to);
-    case DType::kUInt8:
-      return run_to<std::uint8_t>(to);
-    case DType::kBool:
-      return run_to<bool>(to);
-    case DType::kComplex64:
-      return run_to<std::complex<float>>(to);
-    case DType::kComplex128:
-      return run_to<std::complex<double>>(to);
-  }
-  return nullptr;
-}
-
 void cast_infer(const Call& call, OutputSpecs& outputs) {
   outputs.add(call.attributes<CastAttributes>().dtype, call.input(0).shape());
 }
 
 void cast_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const ConvertRun run = find_run(x.dtype(), outputs[0].dtype());
-  void* out = mutable_raw_data(outputs[0]);
-  constexpr std::int64_t kChunk = 32768;
-  const std::int64_t chunks = (x.size() + kChunk - 1) / kChunk;
-  if (chunks <= 1) {
-    run(x.raw_data(), out, 0, x.size());
-    return;
-  }
-  parallel_for(chunks, [&](std::int64_t chunk) {
-    run(x.raw_data(), out, chunk * kChunk, std::min(x.size(), (chunk + 1) * kChunk));
-  });
+  convert_elements(x.dtype(), outputs[0].dtype(), x.size(), x.raw_data(), mutable_raw_data(outputs[0]));
 }
 
 // Integers carry no gradient, in either direction. Back from a complex cotangent to a real one the real part remains.

@@ -5,8 +5,6 @@
 // recomputes what it needs: it is for second derivatives, which are rare. Moments are kept as
 // variables of their own in these rules; that they depend on x enters through the cotangents that
 // reach them. The fused_* functions are those of images, as TensorFlow has them.
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

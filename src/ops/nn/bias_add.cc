@@ -1,5 +1,4 @@
 // bias_add: a vector added to the axis of the channels, wherever that is.
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"

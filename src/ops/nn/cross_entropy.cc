@@ -6,7 +6,6 @@
 // derivatives. The gradient for the logits is softmax - labels even where labels do not sum to one,
 // as everybody computes it; everything of higher order is exact.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -22,7 +21,6 @@
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/nn/softmax.h"
 
 namespace capstan {
 

@@ -1,8 +1,6 @@
 // Normalisation by groups of channels, by instances, by roots of mean squares and by neighbouring channels; moments
 // with weights. Composites, so their gradients are those of their parts.
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"

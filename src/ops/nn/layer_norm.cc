@@ -2,7 +2,6 @@
 //
 // The gradient is an op of x, scale and the cotangent alone: it computes the moments again. Its own rule is written in
 // library ops; it is for second derivatives, which are rare.
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

@@ -2,8 +2,6 @@
 //
 // The cross entropies are composites, in forms that neither overflow nor lose the digits of small
 // losses; their gradients are those of their parts. The losses of a softmax are in softmax.cc.
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/activation.h"

@@ -1,6 +1,4 @@
 // Moments, and normalisation by moments: composites, so their gradients are those of their parts.
-#include <cmath>
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"

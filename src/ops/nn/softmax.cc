@@ -1,7 +1,6 @@
 // Softmax, its gradient and its logarithm.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -14,13 +13,18 @@
 #include "src/kernels/nn/softmax.h"
 #include "src/kernels/scratch.h"
 #include "src/ops/axes.h"
+#include "src/ops/axis.h"
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
-#include "src/ops/nn/softmax.h"
 
 namespace capstan {
 
 namespace {
+
+struct SoftmaxAttributes {
+  AxisOr<-1> axis;
+};
+constexpr const AttributeType& kSoftmaxAttributes = attribute_table<SoftmaxAttributes, "axis">;
 
 // --- softmax ---
 

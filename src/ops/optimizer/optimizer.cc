@@ -1,9 +1,7 @@
 // Runs the steps of optimizers: the loop of a rule over variables and their slots, where they lie.
 //
-// Several variables of a step lie end to end, and that is cut into tasks. A row-sparse gradient is walked along with
-// the table: its rows with their gradient, the rows between them with none. All row-sparse gradients of a step are
-// merged before the first variable is updated: only the numbers of their rows can be wrong, and what nothing that fails
-// follows is updated where it lies.
+// All row-sparse gradients of a step are merged before the first variable is updated: only the numbers of their rows
+// can be wrong, and what nothing that fails follows is updated where it lies.
 #include "src/ops/optimizer/optimizer.h"
 
 #include <algorithm>
@@ -20,7 +18,6 @@
 #include "src/core/profiler.h"
 #include "src/core/row_sparse.h"
 #include "src/core/same_shape.h"
-#include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
 #include "src/ops/math/math.h"
 
@@ -31,102 +28,16 @@ using detail::VariableState;
 
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// Elements per task of the thread pool.
-constexpr std::int64_t kTask = 1 << 15;
-
-// One variable of a step.
-struct Part {
-  std::int64_t size;
-  std::byte* slots[kMostSlots] = {};
-  const std::byte* before[kMostSlots] = {};  // where a slot lies now, if not where it is written; else null
-  const std::byte* gradient = nullptr;
-  // The gradient may be the values of a merged row-sparse one.
-  bool is_rows = false;
-  const std::int64_t* rows = nullptr;
-  std::int64_t picked = 0, width = 1;
-
-  void set_gradient(const TensorRef& dense) { gradient = static_cast<const std::byte*>(dense.raw_data()); }
-  void set_gradient(const TensorRef& indices, const TensorRef& values) {
-    is_rows = true;
-    picked = indices.size();
-    rows = indices.data<std::int64_t>();
-    gradient = static_cast<const std::byte*>(values.raw_data());
-    width = std::max<std::int64_t>(1, values.size() / std::max<std::int64_t>(1, picked));
-  }
-};
-
-// A step with all that its variables have in common.
-class Run {
- public:
-  Run(const StepLoop& loop, Elsewhere elsewhere, const void* const* numbers)
-      : loop_(loop), elsewhere_(elsewhere), numbers_(numbers), bytes_(size_of(loop.dtype)) {}
-
-  // The variables lie end to end, and that is cut into tasks.
-  void run(std::span<const Part> parts) const {
-    std::int64_t all = 0;
-    std::int64_t changed = 0;  // elements that the step writes
-    for (const Part& part : parts) {
-      all += part.size;
-      const bool few = elsewhere_ == Elsewhere::kNothing && part.is_rows && part.before[0] == nullptr;
-      changed += few ? part.picked * part.width : part.size;
-    }
-    if (changed <= kTask) {
-      for (const Part& part : parts) run_part(part, 0, part.size);
-      return;
-    }
-    parallel_for((all + kTask - 1) / kTask, [&](std::int64_t task) {
-      std::int64_t begin = task * kTask;
-      std::int64_t end = std::min(all, begin + kTask);
-      for (const Part& part : parts) {
-        if (end <= 0) break;
-        if (begin < part.size) run_part(part, std::max<std::int64_t>(0, begin), std::min(end, part.size));
-        begin -= part.size;
-        end -= part.size;
-      }
-    });
-  }
-
- private:
-  void run_part(const Part& part, std::int64_t begin, std::int64_t end) const {
-    for (std::size_t k = 0; k < loop_.slots; ++k) {
-      if (part.before[k] == nullptr || begin >= end) continue;
-      std::memcpy(part.slots[k] + at(begin) * bytes_, part.before[k] + at(begin) * bytes_, at(end - begin) * bytes_);
-    }
-    if (part.is_rows) return run_rows(part, begin, end);
-    run_range(part, begin, end - begin, part.gradient + at(begin) * bytes_);
-  }
-
-  // Along the rows of the gradient and what lies between them.
-  void run_rows(const Part& part, std::int64_t begin, std::int64_t end) const {
-    const std::int64_t* const last = part.rows + part.picked;
-    const std::int64_t* row = std::lower_bound(part.rows, last, begin / part.width);
-    while (begin < end) {
-      const std::int64_t next = row == last ? end : std::clamp(*row * part.width, begin, end);
-      if (next > begin && elsewhere_ == Elsewhere::kZeroGradient) run_range(part, begin, next - begin, nullptr);
-      if (next == end) return;
-      const std::int64_t stop = std::min((*row + 1) * part.width, end);
-      const std::int64_t from = (row - part.rows) * part.width + (next - *row * part.width);
-      run_range(part, next, stop - next, part.gradient + at(from) * bytes_);
-      begin = stop;
-      do ++row;
-      while (row != last && row[0] == row[-1]);
-    }
-  }
-
-  void run_range(const Part& part, std::int64_t begin, std::int64_t n, const std::byte* gradient) const {
-    if (n <= 0) return;
-    void* slots[kMostSlots];
-    for (std::size_t k = 0; k < loop_.slots; ++k) slots[k] = part.slots[k] + at(begin) * bytes_;
-    loop_.run(slots, gradient, numbers_, n);
-  }
-
-  const StepLoop& loop_;
-  Elsewhere elsewhere_;
-  const void* const* numbers_;
-  std::size_t bytes_;
-};
+void set_gradient(SteppedPart& part, const TensorRef& dense) {
+  part.gradient = static_cast<const std::byte*>(dense.raw_data());
+}
+void set_gradient(SteppedPart& part, const TensorRef& indices, const TensorRef& values) {
+  part.is_rows = true;
+  part.picked = indices.size();
+  part.rows = indices.data<std::int64_t>();
+  part.gradient = static_cast<const std::byte*>(values.raw_data());
+  part.width = std::max<std::int64_t>(1, values.size() / std::max<std::int64_t>(1, part.picked));
+}
 
 // Tells tapes of the access, and makes sure that nobody else holds the value.
 std::byte* writable(VariableState& variable) {
@@ -184,14 +95,14 @@ void run_step(const char* op, const StepLoop& loop, Elsewhere elsewhere, std::sp
     const SteppedVariable stepped{slots, merged};
     return trace_steps(op, loop, elsewhere, std::span(&stepped, 1), scalars);
   }
-  Part part{slots[0].state()->value.size()};
+  SteppedPart part{slots[0].state()->value.size()};
   for (std::size_t k = 0; k < slots.size(); ++k) part.slots[k] = writable(*slots[k].state());
   if (merged.is_row_sparse()) {
-    part.set_gradient(merged.indices(), merged.values());
+    set_gradient(part, merged.indices(), merged.values());
   } else {
-    part.set_gradient(merged);
+    set_gradient(part, merged);
   }
-  Run(loop, elsewhere, numbers).run(std::span(&part, 1));
+  run_parts(loop, elsewhere, numbers, std::span(&part, 1));
 }
 
 // --- Rows that are added ---
@@ -250,26 +161,26 @@ struct StepAttributes {
 void run_node(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<StepAttributes>();
   const StepLoop& loop = *a.loop.loop;
-  std::vector<Part> parts;
+  std::vector<SteppedPart> parts;
   parts.reserve(outputs.size() / loop.slots);
   std::size_t next = outputs.size();  // the gradient that comes next
   for (std::size_t first = 0; first < outputs.size(); first += loop.slots) {
-    Part& part = parts.emplace_back(Part{outputs[first].size()});
+    SteppedPart& part = parts.emplace_back(SteppedPart{outputs[first].size()});
     for (std::size_t k = 0; k < loop.slots; ++k) {
       part.slots[k] = static_cast<std::byte*>(mutable_raw_data(outputs[first + k]));
       const auto* const before = static_cast<const std::byte*>(call.inputs[first + k].raw_data());
       if (before != part.slots[k]) part.before[k] = before;
     }
     if (a.rows) {
-      part.set_gradient(call.inputs[next], call.inputs[next + 1]);
+      set_gradient(part, call.inputs[next], call.inputs[next + 1]);
     } else {
-      part.set_gradient(call.inputs[next]);
+      set_gradient(part, call.inputs[next]);
     }
     next += a.rows ? 2 : 1;
   }
   const void* numbers[kMostNumbers];
   for (std::size_t k = 0; k < loop.numbers; ++k) numbers[k] = call.inputs[next + k].raw_data();
-  Run(loop, a.only_rows ? Elsewhere::kNothing : Elsewhere::kZeroGradient, numbers).run(parts);
+  run_parts(loop, a.only_rows ? Elsewhere::kNothing : Elsewhere::kZeroGradient, numbers, parts);
 }
 
 // Makes the node, and assigns what it gives.

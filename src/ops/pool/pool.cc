@@ -4,7 +4,6 @@
 // the cotangent, and its own gradient gathers from those places, whose gradient scatters again.
 // Averages scatter evenly, which does not depend on the image at all. So four small ops close under
 // differentiation.
-#include <cmath>
 
 #include "capstan/ops/nn.h"
 #include "src/core/apply.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <string>
 #include <vector>
 
 #include "capstan/ops/array.h"

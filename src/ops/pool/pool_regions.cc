@@ -3,11 +3,9 @@
 // An axis is gathered so that every region becomes as long as the longest, by repeating its last element: then they are
 // windows of equal lengths, which the pooling of images handles. A repeated element never is the first maximum, and in
 // a mean its repeats share its weight.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -16,7 +14,8 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
-#include "src/kernels/random/random.h"
+#include "src/kernels/pool/regions.h"
+#include "src/ops/axes.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/floating.h"
@@ -27,49 +26,17 @@ namespace capstan {
 
 namespace {
 
-// The regions of an axis; none is empty. They lie where a sequence says, or are evenly spread.
-struct Regions {
-  std::int64_t length;  // of the axis
-  std::int64_t count;
-  const std::int64_t* sequence = nullptr;  // [count + 1]: where regions begin, and the length
-  bool overlapping = false;                // with the first element of the next region
-
-  std::int64_t begin(std::int64_t i) const { return sequence != nullptr ? sequence[i] : i * length / count; }
-  std::int64_t end(std::int64_t i) const {
-    if (sequence == nullptr) return ((i + 1) * length + count - 1) / count;
-    return std::min(sequence[i + 1] + (overlapping ? 1 : 0), length);
-  }
-  // At least as long as any of them.
-  std::int64_t longest() const {
-    const std::int64_t even = (length + count - 1) / count;
-    if (sequence != nullptr) return even + (overlapping ? 1 : 0);
-    return length % count == 0 ? even : even + 1;
-  }
-};
-
 // Pools one axis of x.
 Tensor pool_axis(bool max, const Tensor& x, int axis, const Regions& regions) {
-  std::int64_t outer = 1;
-  std::int64_t inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= x.dim(i);
-  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
+  const std::int64_t outer = product(x.shape(), 0, axis);
+  const std::int64_t inner = product(x.shape(), axis + 1, x.rank());
   Shape result = x.shape();
   result.set(axis, regions.count);
   if (x.size() == 0) return reshape(x, result);  // both are without elements
   const std::int64_t longest = regions.longest();
   const Tensor places = new_tensor(DType::kInt64, {regions.count, longest});
   const Tensor weights = max ? Tensor() : new_tensor(DType::kFloat64, {regions.count * longest, 1});
-  std::int64_t* place = mutable_data<std::int64_t>(places);
-  double* weight = max ? nullptr : mutable_data<double>(weights);
-  for (std::int64_t i = 0; i < regions.count; ++i) {
-    const std::int64_t begin = regions.begin(i);
-    const std::int64_t length = regions.end(i) - begin;
-    for (std::int64_t k = 0; k < longest; ++k) {
-      *place++ = begin + std::min(k, length - 1);
-      const std::int64_t repeats = k < length - 1 ? 1 : longest - length + 1;
-      if (!max) *weight++ = 1.0 / static_cast<double>(length * repeats);
-    }
-  }
+  list_places(regions, mutable_data<std::int64_t>(places), max ? nullptr : mutable_data<double>(weights));
   const std::int64_t positions = regions.count * longest;
   const Tensor rows = gather(reshape(x, {outer, x.dim(axis), inner}), reshape(places, {positions}), 1);
   if (max) {
@@ -108,44 +75,6 @@ AttributeValue get_field(const Ratios& field) {
   return AttributeValue(std::vector<AttributeValue>{field.row, field.column});
 }
 
-// A number in [0, 1).
-double draw_of(std::uint64_t seed, std::int64_t position, std::uint32_t stream) {
-  const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(position), stream);
-  return static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
-}
-
-// int64[count + 1]: where the `count` regions of an axis begin, and its length. The lengths of regions differ by at
-// most one. `stream` tells rows from columns.
-Tensor pooling_sequence(std::int64_t length, std::int64_t count, bool pseudo_random, std::uint64_t seed,
-                        std::uint32_t stream) {
-  const Tensor result = new_tensor(DType::kInt64, {count + 1});
-  std::int64_t* const sequence = mutable_data<std::int64_t>(result);
-  sequence[0] = 0;
-  const std::int64_t shorter = length / count;
-  const std::int64_t longer = length % count;  // how many regions have one element more
-  if (pseudo_random && longer != 0) {
-    // ceil(alpha (i + u)), where the bounds of u keep the first and the last region to these two lengths.
-    const double alpha = static_cast<double>(length) / static_cast<double>(count);
-    const double most = std::min((static_cast<double>(shorter) + 2) / alpha - 1,
-                                 static_cast<double>(length + 1 - shorter) / alpha - static_cast<double>(count - 1));
-    const double u = draw_of(seed, 0, stream) * most;
-    for (std::int64_t i = 1; i < count; ++i) {
-      const auto begin = static_cast<std::int64_t>(std::ceil(alpha * (static_cast<double>(i) + u))) - 1;
-      sequence[i] = std::min(begin, length - (count - i));  // whatever the rounding
-    }
-    sequence[count] = length;
-    return result;
-  }
-  // The longer regions in a random order: each of the rest is equally likely to be one.
-  std::int64_t left = longer;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const bool is_longer = draw_of(seed, i, stream) * static_cast<double>(count - i) < static_cast<double>(left);
-    left -= is_longer ? 1 : 0;
-    sequence[i + 1] = sequence[i] + shorter + (is_longer ? 1 : 0);
-  }
-  return result;
-}
-
 Regions regions_of(const Tensor& sequence, std::int64_t length, bool overlapping) {
   return {length, sequence.dim(0) - 1, sequence.data<std::int64_t>(), overlapping};
 }
@@ -164,7 +93,9 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
     const auto count = static_cast<std::int64_t>(std::floor(static_cast<double>(length) / r));
     CAPSTAN_CHECK(count >= 1, ValueError, op, ": a pooling ratio of ", r, " leaves nothing of a length of ", length,
                   arguments({{"value", x}}));
-    sequences[i] = pooling_sequence(length, count, options.pseudo_random, seed, static_cast<std::uint32_t>(i));
+    sequences[i] = new_tensor(DType::kInt64, {count + 1});
+    draw_regions(length, count, options.pseudo_random, seed, static_cast<std::uint32_t>(i),
+                 mutable_data<std::int64_t>(sequences[i]));
   }
   // Columns first: of equal maxima the first in the order of rows then is first.
   const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], x.dim(2), options.overlapping));

@@ -5,7 +5,6 @@
 // function.
 #include "capstan/ops/random.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,13 +16,11 @@
 #include "src/core/key_log.h"
 #include "src/core/named_errors.h"
 #include "src/core/seed_stream.h"
-#include "src/core/thread_pool.h"
+#include "src/kernels/random/fill.h"
 #include "src/kernels/random/random.h"
-#include "src/kernels/random/random_draws.h"
 #include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random/random_common.h"
-#include "src/ops/wide.h"
 
 namespace capstan {
 
@@ -109,131 +106,17 @@ void infer_normal(const Call& call, OutputSpecs& outputs) {
   outputs.add(a.dtype, shape);
 }
 
-// Calls fill(first, count, words) for blocks of elements that use `words_each` words of the stream
-// each, in parallel.
-template <class Fill>
-void draw_blocks(std::uint64_t key, std::int64_t n, std::int64_t words_each, const Fill& fill) {
-  constexpr std::int64_t kBlock = 1024;
-  constexpr std::int64_t kBlocksPerTask = 16;
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
-  parallel_for((blocks + kBlocksPerTask - 1) / kBlocksPerTask, [&](std::int64_t task) {
-    std::uint32_t words[2 * kBlock];
-    for (std::int64_t block = task * kBlocksPerTask; block < std::min(blocks, (task + 1) * kBlocksPerTask); ++block) {
-      const std::int64_t first = block * kBlock;
-      const std::int64_t count = std::min(kBlock, n - first);
-      philox_words(key, first * words_each, count * words_each, words);
-      fill(first, count, words);
-    }
-  });
-}
-
 void run_uniform(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<RandomAttributes>();
-  const std::uint64_t key = a.key();
-  const std::int64_t n = outputs[0].size();
-  const double low = a.first;
-  const double high = std::isnan(a.second) ? 1.0 : a.second;
-  switch (a.dtype) {
-    case DType::kFloat32: {
-      float* out = mutable_data<float>(outputs[0]);
-      const auto start = static_cast<float>(low);
-      const auto length = static_cast<float>(high) - start;
-      // Rounding may reach the upper end, which does not belong to the range.
-      const float last = length > 0 ? std::nextafter(static_cast<float>(high), start) : start;
-      draw_blocks(key, n, 1, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const float x = start + static_cast<float>(words[i] >> 8) * 0x1p-24f * length;
-          out[first + i] = length > 0 ? std::min(x, last) : x;
-        }
-      });
-      return;
-    }
-    case DType::kFloat64: {
-      double* out = mutable_data<double>(outputs[0]);
-      const double last = high > low ? std::nextafter(high, low) : low;
-      draw_blocks(key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const double x = low + fraction53(words + 2 * i) * (high - low);
-          out[first + i] = high > low ? std::min(x, last) : x;
-        }
-      });
-      return;
-    }
-    case DType::kBFloat16: {
-      BFloat16* out = mutable_data<BFloat16>(outputs[0]);
-      draw_blocks(key, n, 1, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const double x = low + (words[i] >> 24) * 0x1p-8 * (high - low);
-          const BFloat16 rounded(static_cast<float>(x));
-          // What rounds to the upper end falls back on the lower one.
-          out[first + i] =
-              rounded < static_cast<float>(high) || high <= low ? rounded : BFloat16(static_cast<float>(low));
-        }
-      });
-      return;
-    }
-    default: {
-      const auto start = static_cast<std::int64_t>(low);
-      const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - start);
-      draw_blocks(key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          // The upper half of the product of a random fraction and the range.
-          const std::uint64_t bits = std::uint64_t{words[2 * i + 1]} << 32 | words[2 * i];
-          const auto part = static_cast<std::int64_t>(
-              static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64));
-          if (a.dtype == DType::kInt32) {
-            mutable_data<std::int32_t>(outputs[0])[first + i] = static_cast<std::int32_t>(start + part);
-          } else {
-            mutable_data<std::int64_t>(outputs[0])[first + i] = start + part;
-          }
-        }
-      });
-    }
-  }
+  fill_uniform(a.key(), a.dtype, a.first, std::isnan(a.second) ? 1.0 : a.second, outputs[0].size(),
+               mutable_raw_data(outputs[0]));
 }
 
+template <bool kTruncated>
 void run_normal(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<RandomAttributes>();
-  const std::uint64_t key = a.key();
-  const std::int64_t n = outputs[0].size();
-  // Elements 2i and 2i + 1 share block i.
-  with_floating_type(a.dtype, [&]<class T>(T) {
-    draw_blocks(key, n + n % 2, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-      for (std::int64_t i = 0; i < count; i += 2) {
-        double pair[2];
-        normal_pair(words + 2 * i, pair);
-        store<T>(outputs[0], first + i, a.first + a.second * pair[0]);
-        if (first + i + 1 < n) store<T>(outputs[0], first + i + 1, a.first + a.second * pair[1]);
-      }
-    });
-  });
-}
-
-// Element i takes the first number within two standard deviations from the blocks (i, 0), (i, 1),
-// ...
-double truncated(std::uint64_t key, std::int64_t i) {
-  for (std::uint32_t attempt = 0;; ++attempt) {
-    const PhiloxBlock block = philox(key, static_cast<std::uint64_t>(i), attempt);
-    double pair[2];
-    normal_pair(block.words, pair);
-    for (double x : pair) {
-      if (std::abs(x) < 2) return x;
-    }
-  }
-}
-
-void run_truncated_normal(const Call& call, std::span<Tensor> outputs) {
-  const auto& a = call.attributes<RandomAttributes>();
-  const std::uint64_t key = a.key();
-  const std::int64_t n = outputs[0].size();
-  constexpr std::int64_t kChunk = 8192;
-  with_floating_type(a.dtype, [&]<class T>(T) {
-    parallel_for((n + kChunk - 1) / kChunk, [&](std::int64_t task) {
-      for (std::int64_t i = task * kChunk; i < std::min(n, (task + 1) * kChunk); ++i) {
-        store<T>(outputs[0], i, a.first + a.second * truncated(key, i));
-      }
-    });
-  });
+  const auto fill = kTruncated ? fill_truncated_normal : fill_normal;
+  fill(a.key(), a.dtype, a.first, a.second, outputs[0].size(), mutable_raw_data(outputs[0]));
 }
 
 }  // namespace
@@ -255,7 +138,7 @@ constinit const OpDef kRandomNormal = {
     .inputs = "",
     .attributes = &kNormalAttributes,
     .infer = infer_normal,
-    .kernel = run_normal,
+    .kernel = run_normal<false>,
 };
 
 constinit const OpDef kRandomTruncatedNormal = {
@@ -265,7 +148,7 @@ constinit const OpDef kRandomTruncatedNormal = {
     .inputs = "",
     .attributes = &kNormalAttributes,
     .infer = infer_normal,
-    .kernel = run_truncated_normal,
+    .kernel = run_normal<true>,
 };
 
 namespace {

@@ -8,7 +8,6 @@
 #include "src/core/named_errors.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
-#include "src/ops/indices.h"
 
 namespace capstan {
 

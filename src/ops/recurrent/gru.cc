@@ -5,8 +5,6 @@
 // the states' part and ' for the step before, a step has
 //     ts = tsums + th' u,   tz = (tx_z + ts_z) z (1 - z),   tr = (tx_r + ts_r) r (1 - r),   tq = ts_q,
 //     tn = (tx_n + r tq + q tr) (1 - n^2),   th = tz (h' - n) + z th' + (1 - z) tn + added.
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

@@ -2,7 +2,6 @@
 //
 // Gates and cells of all steps are results, since the gradients are made of them; see lstm_gradients.cc.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

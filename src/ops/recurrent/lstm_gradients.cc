@@ -9,8 +9,6 @@
 //     tcell = f tcell' + ts_f f (1 - f) cell' + ts_i i (1 - i) g + ts_g (1 - g^2) i + added,
 //     th    = o w tcell + ts_o o (1 - o) tanh(cell) + added (+ th' where the mask leaves the step out),
 //     ts    = tz + th' u.
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"

@@ -5,8 +5,6 @@
 #include "capstan/ops/reduce.h"
 
 #include <algorithm>
-#include <cmath>
-#include <complex>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -39,6 +37,8 @@ Tensor restore_axes(const Tensor& reduced, const Tensor& x, const ReduceAttribut
 }
 
 namespace {
+
+constexpr const AttributeType& kReduceAttributes = attribute_table<ReduceAttributes, "axis, keepdims">;
 
 enum class Takes : std::uint8_t { kNumbers, kOrdered, kFloating, kBool };
 

@@ -13,7 +13,6 @@ struct ReduceAttributes {
   Axes axis;
   bool keepdims = false;
 };
-inline constexpr const AttributeType& kReduceAttributes = attribute_table<ReduceAttributes, "axis, keepdims">;
 
 // The shape that a reduction leaves.
 inline Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims) {

@@ -2,10 +2,6 @@
 //
 // What the reductions of reduce.cc say at no great cost is a composite, so its gradients of any
 // order follow from those of its parts.
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"

@@ -3,25 +3,17 @@
 // The gradient of a running product is itself a linear recurrence, s[k] = b[k] + a[k] s[k-1], and
 // the gradient of a linear recurrence is one in the other direction. So `linear_recurrence` is an
 // op, and products need no division: zeros are no special case, in any order.
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <cstring>
-#include <limits>
-
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/thread_pool.h"
-#include "src/kernels/with_type.h"
+#include "src/kernels/reduce/scan.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
-#include "src/ops/wrapping.h"
 
 namespace capstan {
 
@@ -39,69 +31,6 @@ struct RecurrenceAttributes {
   bool reverse = false;
 };
 
-// Calls step(previous offset or -1, offset) for every element, in the order of the scan, inner
-// positions together.
-template <class Step>
-void for_each_step(const AxisView& view, bool reverse, const Step& step) {
-  for (std::int64_t o = 0; o < view.outer; ++o) {
-    for (std::int64_t i = 0; i < view.n; ++i) {
-      const std::int64_t k = reverse ? view.n - 1 - i : i;
-      const std::int64_t row = (o * view.n + k) * view.inner;
-      const std::int64_t before = i == 0 ? -1 : row + (reverse ? view.inner : -view.inner);
-      for (std::int64_t j = 0; j < view.inner; ++j) step(before < 0 ? -1 : before + j, row + j);
-    }
-  }
-}
-
-struct SumStep {
-  static constexpr double kIdentity = 0;
-  template <class T>
-  static T join(T a, T b) {
-    return wrapping_sum(a, b);
-  }
-};
-struct ProductStep {
-  static constexpr double kIdentity = 1;
-  template <class T>
-  static T join(T a, T b) {
-    return wrapping_product(a, b);
-  }
-};
-struct LogsumexpStep {
-  static constexpr double kIdentity = -std::numeric_limits<double>::infinity();
-  template <class T>
-  static T join(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const T low = std::min(a, b);
-      const T high = std::max(a, b);
-      if (std::isinf(high)) return high;  // exp(inf - inf) would be NaN
-      return high + std::log1p(std::exp(low - high));
-    } else {
-      return a;
-    }
-  }
-};
-
-template <class Step, class T>
-void scan(const AxisView& view, const ScanAttributes& attributes, const T* in, T* out) {
-  using W = Wide<T>;
-  // The running value is kept in the wide type, one row of inner positions at a time.
-  std::vector<W> running(static_cast<std::size_t>(view.inner));
-  for (std::int64_t o = 0; o < view.outer; ++o) {
-    std::fill(running.begin(), running.end(), static_cast<W>(Step::kIdentity));
-    for (std::int64_t i = 0; i < view.n; ++i) {
-      const std::int64_t k = attributes.reverse ? view.n - 1 - i : i;
-      const std::int64_t row = (o * view.n + k) * view.inner;
-      for (std::int64_t j = 0; j < view.inner; ++j) {
-        W& value = running[static_cast<std::size_t>(j)];
-        if (attributes.exclusive) out[row + j] = T(value);
-        value = Step::join(value, static_cast<W>(in[row + j]));
-        if (!attributes.exclusive) out[row + j] = T(value);
-      }
-    }
-  }
-}
-
 template <bool kFloatingOnly>
 void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -111,13 +40,12 @@ void infer_scan(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), x.shape());
 }
 
-template <class Step>
+template <Scan kScan>
 void run_scan(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ScanAttributes>();
-  const auto& view = call.geometry<AxisView>();
-  with_any_number_type(x.dtype(),
-                       [&]<class T>(T) { scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0])); });
+  scan_along(kScan, x.dtype(), call.geometry<AxisView>(), attributes.exclusive, attributes.reverse, x.raw_data(),
+             mutable_raw_data(outputs[0]));
 }
 
 // All places of an axis but the last one, or but the first.
@@ -190,7 +118,7 @@ constinit const OpDef kCumsum = {
     .flags = kLinear,
     .attributes = &kScanAttributes,
     .infer = infer_scan<false>,
-    .kernel = run_scan<SumStep>,
+    .kernel = run_scan<Scan::kSum>,
     .vjp = vjp_cumsum,
     .batch = batch_axis<&ScanAttributes::axis>,
 };
@@ -200,7 +128,7 @@ constinit const OpDef kCumprod = {
     .text = "Running products along an axis.",
     .attributes = &kScanAttributes,
     .infer = infer_scan<false>,
-    .kernel = run_scan<ProductStep>,
+    .kernel = run_scan<Scan::kProduct>,
     .saves = {.inputs = 1},
     .vjp = vjp_cumprod,
     .batch = batch_axis<&ScanAttributes::axis>,
@@ -211,7 +139,7 @@ constinit const OpDef kCumulativeLogsumexp = {
     .text = "Running logsumexp along an axis.",
     .attributes = &kScanAttributes,
     .infer = infer_scan<true>,
-    .kernel = run_scan<LogsumexpStep>,
+    .kernel = run_scan<Scan::kLogsumexp>,
     .saves = {.inputs = 1},
     .vjp = vjp_cumulative_logsumexp,
     .batch = batch_axis<&ScanAttributes::axis>,
@@ -235,19 +163,8 @@ constinit const OpDef kLinearRecurrence = {
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
-          const auto& attributes = call.attributes<RecurrenceAttributes>();
-          const auto& view = call.geometry<AxisView>();
-          with_any_number_type(call.input(0).dtype(), [&]<class T>(T) {
-            using W = Wide<T>;
-            const T* a = call.input(0).data<T>();
-            const T* b = call.input(1).data<T>();
-            T* s = mutable_data<T>(outputs[0]);
-            for_each_step(view, attributes.reverse, [&](std::int64_t before, std::int64_t at) {
-              // A factor of 0 begins anew, even after something infinite; the first one is never read.
-              const bool begins = before < 0 || static_cast<W>(a[at]) == W(0);
-              s[at] = begins ? b[at] : T(static_cast<W>(b[at]) + static_cast<W>(a[at]) * static_cast<W>(s[before]));
-            });
-          });
+          recur_along(call.input(0).dtype(), call.geometry<AxisView>(), call.attributes<RecurrenceAttributes>().reverse,
+                      call.input(0).raw_data(), call.input(1).raw_data(), mutable_raw_data(outputs[0]));
         },
     .saves = {.inputs = 1, .outputs = 1},
     .vjp =

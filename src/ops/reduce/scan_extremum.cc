@@ -3,7 +3,6 @@
 // Each element of the result is a copy of one element of the argument. A second output says of which, so the gradient
 // is a scatter to those places, and the gradient of that a gather.
 #include <span>
-#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -16,7 +15,6 @@
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
-#include "src/ops/indices.h"
 #include "src/ops/rows.h"
 
 namespace capstan {

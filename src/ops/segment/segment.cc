@@ -1,17 +1,11 @@
 // Reductions by segments: rows with the same id.
 //
-// Rows are taken in their order, so repeated ids give the same bits in every run. The sorted kinds are the unsorted
-// ones after a check; they differ only in what is in segments without rows.
+// The sorted kinds are the unsorted ones after a check; they differ only in what is in segments without rows.
 //
 // The cotangent of a factor is the product of the others in its segment. Division would fail at zeros, so the products
 // before and after a row are two linear recurrences over the rows sorted by id, which have derivatives of every order.
 #include "capstan/ops/segment.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "capstan/ops/array.h"
@@ -22,13 +16,12 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/kernels/with_type.h"
+#include "src/kernels/segment/segment.h"
 #include "src/ops/batching.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
-#include "src/ops/wrapping.h"
 
 namespace capstan {
 
@@ -36,54 +29,6 @@ namespace {
 
 struct SegmentAttributes {
   std::int64_t num_segments = 0;
-};
-
-// --- Kernels ---
-
-// Integers wrap around.
-struct SumStep {
-  static constexpr bool kOrdered = false;
-  template <class T>
-  static T identity() {
-    return T(0);
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return wrapping_sum(a, b);
-  }
-};
-struct ProductStep {
-  static constexpr bool kOrdered = false;
-  template <class T>
-  static T identity() {
-    return T(1);
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return wrapping_product(a, b);
-  }
-};
-struct MaximumStep {
-  static constexpr bool kOrdered = true;
-  template <class T>
-  static T identity() {
-    return std::numeric_limits<T>::lowest();
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return b > a || b != b ? b : a;
-  }
-};
-struct MinimumStep {
-  static constexpr bool kOrdered = true;
-  template <class T>
-  static T identity() {
-    return std::numeric_limits<T>::max();
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return b < a || b != b ? b : a;
-  }
 };
 
 void check_segments(std::string_view op, const TensorRef& x, const TensorRef& ids, std::int64_t count) {
@@ -109,10 +54,10 @@ void check_ids(std::string_view op, const TensorRef& ids, std::int64_t count) {
   });
 }
 
-template <class Step>
+template <Segments kJoin>
 void infer_segments(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(!Step::kOrdered || !is_complex(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
+  CAPSTAN_CHECK(!needs_order(kJoin) || !is_complex(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
                 " is not supported", arguments({{"x", x}, {"segment_ids", call.input(1)}}));
   const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
   check_segments(call.op.name, x, call.input(1), count);
@@ -121,46 +66,17 @@ void infer_segments(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), result);
 }
 
-template <class Step>
+template <Segments kJoin>
 void run_segments(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& ids = call.input(1);
-  check_ids(call.op.name, ids, call.attributes<SegmentAttributes>().num_segments);
+  const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
+  check_ids(call.op.name, ids, count);
   const std::int64_t rows = ids.size();
-  const std::int64_t width = rows == 0 ? 0 : x.size() / rows;
-  const auto run = [&]<class T>(T) {
-    using W = Wide<T>;
-    const T* in = x.data<T>();
-    T* out = mutable_data<T>(outputs[0]);
-    std::vector<W> wide;  // bfloat16 is joined in float32 and rounded once
-    W* joined = nullptr;
-    if constexpr (std::is_same_v<T, W>) {
-      joined = out;
-      std::fill_n(out, outputs[0].size(), Step::template identity<W>());
-    } else {
-      wide.assign(static_cast<std::size_t>(outputs[0].size()), Step::template identity<W>());
-      joined = wide.data();
-    }
-    with_indices(ids, [&](const auto* id) {
-      for (std::int64_t i = 0; i < rows; ++i) {
-        if (id[i] < 0) continue;
-        W* to = joined + id[i] * width;
-        for (std::int64_t j = 0; j < width; ++j) to[j] = Step::join(to[j], static_cast<W>(in[i * width + j]));
-      }
-    });
-    if constexpr (!std::is_same_v<T, W>) {
-      // The lowest float32 would round to an infinity.
-      const float largest = std::bit_cast<float>(std::uint32_t{0x7f7f0000});
-      std::transform(wide.begin(), wide.end(), out, [largest](W value) {
-        return T(std::abs(value) == std::numeric_limits<float>::max() ? std::copysign(largest, value) : value);
-      });
-    }
-  };
-  if constexpr (Step::kOrdered) {
-    with_real_type(x.dtype(), run);
-  } else {
-    with_any_number_type(x.dtype(), run);
-  }
+  with_indices(ids, [&](const auto* id) {
+    join_segments(kJoin, x.dtype(), id, rows, rows == 0 ? 0 : x.size() / rows, outputs[0].size(), x.raw_data(),
+                  mutable_raw_data(outputs[0]));
+  });
 }
 
 // --- Gradients ---
@@ -244,30 +160,30 @@ bool batch_segments(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- The ops ---
 
-template <class Step>
+template <Segments kJoin>
 constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves saves, Vjp vjp) {
   return {.name = name,
           .text = text,
-          .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | (std::is_same_v<Step, SumStep> ? kLinear : kNoFlags)),
+          .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | (kJoin == Segments::kSum ? kLinear : kNoFlags)),
           .inputs = "x, segment_ids",
           .attributes = &attribute_table<SegmentAttributes, "num_segments", 1>,
-          .infer = infer_segments<Step>,
-          .kernel = run_segments<Step>,
+          .infer = infer_segments<kJoin>,
+          .kernel = run_segments<kJoin>,
           .saves = saves,
           .vjp = vjp,
           .batch = batch_segments};
 }
 
 constexpr OpDef kUnsortedSegmentSum =
-    unsorted_op<SumStep>("unsorted_segment_sum", "Sums of the rows with the same id; negative ids are dropped.",
-                         {.inputs = 0b10}, segment_sum_vjp);
-constexpr OpDef kUnsortedSegmentProd = unsorted_op<ProductStep>(
+    unsorted_op<Segments::kSum>("unsorted_segment_sum", "Sums of the rows with the same id; negative ids are dropped.",
+                                {.inputs = 0b10}, segment_sum_vjp);
+constexpr OpDef kUnsortedSegmentProd = unsorted_op<Segments::kProduct>(
     "unsorted_segment_prod", "Products of the rows with the same id; negative ids are dropped.", {.inputs = 0b11},
     segment_product_vjp);
-constexpr OpDef kUnsortedSegmentMax = unsorted_op<MaximumStep>(
+constexpr OpDef kUnsortedSegmentMax = unsorted_op<Segments::kMaximum>(
     "unsorted_segment_max", "The largest elements of the rows with the same id; negative ids are dropped.",
     {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp);
-constexpr OpDef kUnsortedSegmentMin = unsorted_op<MinimumStep>(
+constexpr OpDef kUnsortedSegmentMin = unsorted_op<Segments::kMinimum>(
     "unsorted_segment_min", "The smallest elements of the rows with the same id; negative ids are dropped.",
     {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp);
 constexpr OpDef kUnsortedSegmentMean = composite<&unsorted_segment_mean, "x, segment_ids, num_segments">(

@@ -1,9 +1,7 @@
 // Signals: frames, windows, short-time Fourier transforms. All are composites, so that their gradients of any order are
 // those of gather, sums by segments and the transforms.
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <complex>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"

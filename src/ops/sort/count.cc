@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -49,27 +48,6 @@ void infer_unique(const Call& call, OutputSpecs& outputs) {
   for (int i = 0; i < call.op.outputs; ++i) outputs.add(i == 0 ? x.dtype() : dtype, x.shape());
 }
 
-// For each position the number of its value, in the order of first appearance; returns how many there are.
-template <class T>
-std::int32_t number_values(const T* x, const std::int32_t* order, std::int64_t n, std::vector<std::int32_t>& numbers) {
-  // A stable order puts the first appearance of a value in front, so each run of equals first gets that position.
-  numbers.resize(static_cast<std::size_t>(n));
-  std::int32_t first = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T value = x[order[i]];
-    const T before = x[order[std::max<std::int64_t>(i - 1, 0)]];
-    const bool same = i > 0 && (value == before || (value != value && before != before));
-    if (!same) first = order[i];
-    numbers[static_cast<std::size_t>(order[i])] = first;
-  }
-  std::int32_t count = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::int32_t& number = numbers[static_cast<std::size_t>(i)];
-    number = number == i ? count++ : numbers[static_cast<std::size_t>(number)];
-  }
-  return count;
-}
-
 Tensor as_index_tensor(const std::vector<std::int32_t>& values, DType dtype) {
   Tensor tensor = new_tensor(dtype, Shape{static_cast<std::int64_t>(values.size())});
   if (dtype == DType::kInt32) {
@@ -86,11 +64,11 @@ void unique_kernel(const Call& call, std::span<Tensor> outputs) {
   const DType dtype = call.attributes<UniqueAttributes>().out_idx;
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
   argsort_rows(x.dtype(), {1, n, 1}, false, x.raw_data(), order.data());
-  std::vector<std::int32_t> numbers;
+  std::vector<std::int32_t> numbers(order.size());
   std::vector<std::int32_t> counts;
   with_ordered_type(x.dtype(), [&]<class T>(T) {
     const T* from = x.data<T>();
-    counts.resize(static_cast<std::size_t>(number_values(from, order.data(), n, numbers)));
+    counts.resize(static_cast<std::size_t>(number_values(x.dtype(), n, from, order.data(), numbers.data())));
     outputs[0] = new_tensor(x.dtype(), Shape{static_cast<std::int64_t>(counts.size())});
     T* to = mutable_data<T>(outputs[0]);
     for (std::int64_t i = 0; i < n; ++i) {

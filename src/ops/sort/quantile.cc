@@ -1,6 +1,5 @@
 // Percentiles: places in the sorted elements, in library ops, so that gradients follow from those of sort and gather.
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <vector>
 
