@@ -50,9 +50,10 @@ struct ModelCheckpointOptions {
 };
 
 /// Writes the model while it is trained: with `save_weights_only` its weights, to a file whose name ends as those of
-/// Model::save_weights do (".safetensors", ".weights.h5"), else the whole model to a ".keras" archive, or a Checkpoint
-/// of "model" and "optimizer" to a ".ckpt". The name may have {epoch} and {batch}, which count from 1, and values of
-/// the logs, each with a format of Python's: {epoch:02d}, {val_loss:.2f}. A folder that is not there is made.
+/// Model::save_weights do (".safetensors", ".weights.h5"), else the whole model to a ".keras" archive or an ".h5" file,
+/// or a Checkpoint of "model" and "optimizer" to a ".ckpt". The name may have {epoch} and {batch}, which count from 1,
+/// and values of the logs, each with a format of Python's: {epoch:02d}, {val_loss:.2f}. A folder that is not there is
+/// made.
 ///
 ///     callbacks::ModelCheckpoint best("best.safetensors", {.save_best_only = true, .save_weights_only = true});
 ///     model.fit(x, y, {.epochs = 5, .callbacks = {best}, .validation_split = 0.2});

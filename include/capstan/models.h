@@ -73,6 +73,8 @@ struct CompileOptions {
   bool run_eagerly = false;
   /// Callbacks are told of every so many steps.
   std::int64_t steps_per_execution = 1;
+  /// What get_compile_config() gives of all this, for losses and metrics of another language; none: what it would give.
+  std::function<std::optional<AttributeValue>()> describe = {};
 };
 
 /// Data that fit() looks at after an epoch: tensors, or batches.
@@ -140,8 +142,6 @@ struct SummaryOptions {
 struct SaveModelOptions {
   bool overwrite = true;
   bool include_optimizer = true;  ///< what the optimizer of a compiled model has counted and kept
-  /// What the archive says of compile(), in place of get_compile_config(): for losses and metrics of another language.
-  std::optional<AttributeValue> compile_config = {};
 };
 
 /// The loss and the metrics over a whole data set, the metrics in the order of compile().
@@ -322,8 +322,9 @@ class CAPSTAN_EXPORT Model : public Layer {
   /// given, the weights and the optimizer. Keras loads it, and load_model() does. A class of one's own needs a table of
   /// options (ConfiguredLayer) and register_class(). What compile() was given is left out with a warning if a loss or a
   /// metric is a function of the program, which has no configuration. A file there is replaced as a whole. In
-  /// capstan::io. Errors: ValueError for another ending, a model that is not built, a class without a configuration, a
-  /// file without `overwrite`; IoError.
+  /// capstan::io. A name that ends with ".h5" gives one file of the form that Keras had before, for a Sequential and
+  /// for what functional() makes; there compile() and the optimizer go together. Errors: ValueError for another ending,
+  /// a model that is not built, a class without a configuration, a file without `overwrite`; IoError.
   ///
   ///     model.save("model.keras");
   void save(const std::string& path, const SaveModelOptions& options = {}) const;
@@ -447,11 +448,11 @@ struct LoadModelOptions {
   std::function<void(const Model& model, const AttributeValue& config)> compile_with = {};
 };
 
-/// Reads a `.keras` archive that Model::save() or Keras wrote, or a whole model in an `.h5` file, as Keras 2 wrote a
-/// Sequential and Keras 3 still does; the optimizer goes on where it was if Keras 3 wrote it. Classes of one's own have
-/// to be registered under the name that they were saved with. Nothing of the file is run: a Lambda is an error. In
-/// capstan::io. Errors: IoError for a file that is missing, damaged or no such archive, for unknown classes and
-/// options, and for weights that are not those of the configuration.
+/// Reads a `.keras` archive that Model::save() or Keras wrote, or a whole model in an `.h5` file, as save() and Keras 3
+/// write them and Keras 2 wrote a Sequential; the optimizer goes on where it was if Keras 3 wrote it. Classes of one's
+/// own have to be registered under the name that they were saved with. Nothing of the file is run: a Lambda is an
+/// error. In capstan::io. Errors: IoError for a file that is missing, damaged or no such archive, for unknown classes
+/// and options, and for weights that are not those of the configuration.
 ///
 ///     Model model = load_model("model.keras");
 ///     Tensor y = model.predict(x);

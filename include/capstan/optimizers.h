@@ -127,7 +127,8 @@ class CAPSTAN_EXPORT Optimizer {
   /// Variables whose path contains one of these texts have no weight decay.
   void exclude_from_weight_decay(const std::vector<std::string>& texts) const;
 
-  /// Copies the moving averages into the variables, if `use_ema`.
+  /// Copies the moving averages into the variables, if `use_ema`; without updates so far there is nothing to copy.
+  /// Errors: ValueError if they were restored, and build() has not said for which variables.
   void finalize_variable_values() const;
 
   const std::string& name() const;

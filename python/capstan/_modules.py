@@ -61,9 +61,26 @@ special = make_module("math.special", _adopt(
 math.special = special
 
 
+def _max_pool_channels(input, ksize, strides):
+    size, channels = ksize[-1], input.shape[-1]
+    strides = list(strides) if isinstance(strides, (list, tuple)) else strides
+    if set(ksize[:-1]) != {1} or strides != ksize or channels % size:
+        raise _core.InvalidArgumentError(
+            f"max_pool: channels are pooled alone and in whole groups, with strides like ksize; there are {channels}, "
+            f"ksize is {ksize} and strides are {strides}")
+    result = input[..., 0::size]
+    for i in range(1, size):
+        result = _ops.OPS["maximum"](result, input[..., i::size])
+    return result
+
+
 def _max_pool(input, ksize, strides, padding, data_format=None, name=None):
-    """The largest element of each window, over one to three axes."""
-    rank = convert_to_tensor(input).shape.rank - 2
+    """The largest element of each window, over one to three axes, or of each group of channels: ksize=[1, 1, 1, 3]."""
+    input = convert_to_tensor(input)
+    rank = input.shape.rank - 2
+    lengths = list(ksize) if isinstance(ksize, (list, tuple)) else []
+    if len(lengths) == rank + 2 and lengths[-1] > 1 and data_format in (None, "NWC", "NHWC", "NDHWC"):
+        return _max_pool_channels(input, lengths, strides)
     return _ops.OPS[f"max_pool{rank}d"](input, ksize, strides, padding, data_format)
 
 

@@ -1,7 +1,7 @@
 // `.keras` archives: the configuration of a model, its weights and its optimizer in one file.
 //
 // The form is that of Keras 3: a zip archive with `config.json`, `model.weights.h5` and `metadata.json`, stored as they
-// are. Whole models in `.h5` files, as Keras wrote them before, are read as well. What a file asks for is bounded:
+// are. Whole models in `.h5` files, the form before, are written and read as well. What a file asks for is bounded:
 // nothing is run, and the model may take a gigabyte beside four times the file.
 #include <algorithm>
 #include <ctime>
@@ -38,8 +38,7 @@ std::string metadata() {
   gmtime_r(&now, &parts);
   char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%d@%H:%M:%S", &parts);
-  // The version whose form this is.
-  return std::string(R"({"keras_version": "3.15.1", "date_saved": ")") + date + "\"}";
+  return std::string(R"({"keras_version": ")") + io::kKerasVersion + R"(", "date_saved": ")" + date + "\"}";
 }
 
 bool is_known_kind(const Model& model) {
@@ -68,11 +67,20 @@ AttributeValue compile_config(const Model& model) {
   }
 }
 
-std::string config_text(const Model& model, const SaveModelOptions& options) {
+AttributeValue config_of(const Model& model) {
   AttributeValue config = serialize(model);
   if (!is_known_kind(model)) config.set("build_config", build_config(model));
-  config.set("compile_config", options.compile_config ? *options.compile_config : compile_config(model));
-  return config.to_json();
+  config.set("compile_config", compile_config(model));
+  return config;
+}
+
+bool is_legacy_path(const std::string& path) { return path.ends_with(".h5") && !path.ends_with(".weights.h5"); }
+
+void save_legacy(const Model& model, const std::string& path, const SaveModelOptions& options) {
+  CAPSTAN_CHECK(is_known_kind(model), ValueError, "save: \"", model.name(), "\" is of a class of its own, ",
+                model.type_name(), ", for which an .h5 file has no place", help("save it to a .keras archive"));
+  const detail::LegacyModel file = detail::legacy_model(model, config_of(model), options.include_optimizer);
+  io::write_hdf5(kSave, path, file.tensors, file.attributes);
 }
 
 // --- Reading ---
@@ -152,12 +160,15 @@ Model read_model(const std::string& path, const LoadModelOptions& options) {
 }  // namespace
 
 void Model::save(const std::string& path, const SaveModelOptions& options) const {
-  CAPSTAN_CHECK(path.ends_with(".keras"), ValueError, "save: the name \"", path, "\" does not end with .keras",
+  const bool is_legacy = is_legacy_path(path);
+  CAPSTAN_CHECK(is_legacy || path.ends_with(".keras"), ValueError, "save: the name \"", path,
+                "\" ends with neither .keras nor .h5",
                 help("save_weights() writes the weights alone, to .weights.h5, .safetensors or .npz"));
   CAPSTAN_CHECK(options.overwrite || !std::filesystem::exists(path), ValueError, "save: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   CAPSTAN_CHECK(is_built(), ValueError, "save: \"", name(), "\" has no weights yet", help("call it, or build() it"));
-  const std::string config = config_text(*this, options), about = metadata();
+  if (is_legacy) return save_legacy(*this, path, options);
+  const std::string config = config_of(*this).to_json(), about = metadata();
   const std::vector<std::byte> weights =
       io::hdf5_bytes(kSave, detail::keras_weights_of(*this, options.include_optimizer));
   io::ZipWriter archive(kSave, path);
@@ -168,8 +179,8 @@ void Model::save(const std::string& path, const SaveModelOptions& options) const
 }
 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
-  CAPSTAN_CHECK(path.ends_with(".keras") || (path.ends_with(".h5") && !path.ends_with(".weights.h5")), ValueError,
-                kLoad, ": the name \"", path, "\" ends with neither .keras nor .h5",
+  CAPSTAN_CHECK(path.ends_with(".keras") || is_legacy_path(path), ValueError, kLoad, ": the name \"", path,
+                "\" ends with neither .keras nor .h5",
                 help("load_weights() reads weights alone, from .weights.h5, .safetensors or .npz"));
   std::error_code missing;  // is the reader's to tell
   const std::uintmax_t size = std::filesystem::file_size(path, missing);

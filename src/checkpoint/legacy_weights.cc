@@ -2,7 +2,9 @@
 
 #include "capstan/ops/math.h"
 #include "src/checkpoint/keras_attributes.h"
+#include "src/checkpoint/keras_optimizer.h"
 #include "src/io/byte_source.h"
+#include "src/io/keras_archive.h"
 #include "src/train/layer_state.h"
 
 namespace capstan::detail {
@@ -167,9 +169,66 @@ NamedTensors legacy_optimizer(const std::map<std::string, Tensor>& stored, const
   std::map<std::string, Tensor> variables;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto found = stored.find(name_within(group, names[i]));
-    if (found != stored.end()) variables.emplace("optimizer/vars/" + std::to_string(i), found->second);
+    if (found == stored.end()) continue;
+    variables.emplace("optimizer/vars/" + std::to_string(i), found->second);
+    // Where one scales the loss of another, after four of its own.
+    if (i >= 4) variables.emplace("optimizer/inner_optimizer/vars/" + std::to_string(i - 4), found->second);
   }
   return take_keras_optimizer(variables, model);
+}
+
+LegacyModel legacy_model(const Model& model, const AttributeValue& config, bool include_optimizer) {
+  LegacyModel file;
+  auto& [texts, lists] = file.attributes;
+  // The lists of a group and its tensors. Names that are there twice get a number.
+  const auto add_group = [&](const std::string& group, const std::vector<std::pair<std::string, Tensor>>& weights) {
+    std::vector<std::string>& names = lists[group + "@weight_names"];
+    for (const auto& [name, tensor] : weights) {
+      std::string own = name;
+      for (int i = 1; !file.tensors.emplace(name_within(group, own), tensor).second; ++i) {
+        own = name + "_" + std::to_string(i);
+      }
+      names.push_back(own);
+    }
+  };
+  const auto named = [](std::span<const Variable> variables) {
+    std::vector<std::pair<std::string, Tensor>> all;
+    for (const Variable& variable : variables) all.emplace_back(variable.path(), variable.value());
+    return all;
+  };
+  AttributeValue own = AttributeValue::map();
+  for (const char* key : {"class_name", "config"}) own.set(key, *config.find(key));
+  texts["@model_config"] = own.to_json();
+  for (const char* group : {"", "model_weights"}) {
+    texts[std::string(group) + "@keras_version"] = io::kKerasVersion;
+    texts[std::string(group) + "@backend"] = "tensorflow";
+  }
+  std::vector<std::string>& layers = lists["model_weights@layer_names"];
+  for (const Layer& layer : model.layers()) {
+    layers.push_back(layer.name());
+    add_group(name_within("model_weights", layer.name()), named(weights_of(layer)));
+  }
+  std::vector<Variable> top_level;
+  for (const Weight& weight : LayerState::of(model).weights) top_level.push_back(weight.variable);
+  add_group("model_weights/top_level_model_weights", named(top_level));
+
+  const AttributeValue* const compiled = config.find("compile_config");
+  const AttributeValue* const optimizer = compiled == nullptr ? nullptr : compiled->find("optimizer");
+  if (!include_optimizer || optimizer == nullptr) return file;
+  AttributeValue training = *compiled, optimizer_config = AttributeValue::map();
+  std::erase_if(training.items, [](const auto& item) { return item.first == "optimizer"; });
+  for (const char* key : {"class_name", "config"}) {
+    if (const AttributeValue* const value = optimizer->find(key)) optimizer_config.set(key, *value);
+  }
+  training.set("optimizer_config", optimizer_config);
+  texts["@training_config"] = training.to_json();
+  const std::vector<Tensor> variables = numbered_tensors(keras_weights_of(model), "optimizer/vars/");
+  std::vector<std::pair<std::string, Tensor>> numbered;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    numbered.emplace_back("optimizer/" + (i == 0 ? "iteration" : "variable_" + std::to_string(i)), variables[i]);
+  }
+  if (!numbered.empty()) add_group("optimizer_weights", numbered);
+  return file;
 }
 
 }  // namespace capstan::detail

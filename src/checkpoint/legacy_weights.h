@@ -4,6 +4,8 @@
 // their order, `weight_names`; both are attributes of groups. A model within a model is one layer. So weights are found
 // by their order, whatever layers are called. A whole model has its configuration, and what compile() was given, as
 // texts in attributes of the root, and the variables of the optimizer in a group.
+//
+// Files are written as Keras 3 does. It has no place for the shapes that classes of one's own were built for.
 #pragma once
 
 #include <map>
@@ -12,7 +14,7 @@
 #include <vector>
 
 #include "src/checkpoint/keras_weights.h"
-#include "src/io/hdf5_file.h"
+#include "src/io/hdf5_writer.h"
 
 namespace capstan::detail {
 
@@ -33,5 +35,13 @@ AttributeValue legacy_config(const char* reader, const io::Hdf5Texts& texts, con
 /// slots have another order.
 NamedTensors legacy_optimizer(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
                               const Model& model);
+
+/// What a whole model is as a file: `config` is as in a `.keras` archive. The optimizer and what compile() was given go
+/// together, as in Keras.
+struct LegacyModel {
+  NamedTensors tensors;
+  io::Hdf5Attributes attributes;
+};
+LegacyModel legacy_model(const Model& model, const AttributeValue& config, bool include_optimizer);
 
 }  // namespace capstan::detail

@@ -55,9 +55,9 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
                     ".weights.h5, not \"", path, "\"");
     } else {
       CAPSTAN_CHECK(
-          path.ends_with(".keras") || path.ends_with(".ckpt"), ValueError,
-          "model_checkpoint: the name of a model ends with .keras, and that of a checkpoint with .ckpt, not \"", path,
-          "\"", help("save_weights_only = true writes .safetensors, .npz and .weights.h5"));
+          path.ends_with(".keras") || path.ends_with(".h5") || path.ends_with(".ckpt"), ValueError,
+          "model_checkpoint: the name of a model ends with .keras or .h5, and that of a checkpoint with .ckpt, not \"",
+          path, "\"", help("save_weights_only = true writes .safetensors, .npz and .weights.h5"));
     }
   }
 
@@ -100,10 +100,10 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
     }
     if (options.save_weights_only) {
       model().save_weights(path);
-    } else if (path.ends_with(".keras")) {
-      model().save(path);
-    } else {
+    } else if (path.ends_with(".ckpt")) {
       Checkpoint({{"model", model()}, {"optimizer", model().optimizer()}}).write(path);
+    } else {
+      model().save(path);
     }
     if (options.verbose > 0) std::printf("\nEpoch %lld: finished saving model to %s\n", number, path.c_str());
   }

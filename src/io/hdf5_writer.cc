@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -25,6 +24,7 @@ using hdf5::kNowhere;
 constexpr std::size_t kSuperblock = 96;
 constexpr std::size_t kLeafEntries = 8, kChildren = 32;  // twice the numbers that the superblock states
 constexpr std::size_t kHeap = 4096;                      // the least that a collection of texts takes
+constexpr std::size_t kMostOfList = 64512;               // bytes of a list in an attribute: those of Keras
 
 std::string little_endian(std::uint64_t number, std::size_t size) {
   std::string bytes(size, '\0');
@@ -46,7 +46,7 @@ std::string message(std::uint16_t type, std::string body) {
   return u16(type) + u16(body.size()) + std::string(4, '\0') + body;
 }
 
-std::string object_header(std::initializer_list<std::string> messages) {
+std::string object_header(const std::vector<std::string>& messages) {
   std::string all;
   std::size_t count = 0;
   for (const std::string& one : messages) {
@@ -95,26 +95,73 @@ std::string type_of(DType dtype) {
   return {};
 }
 
+std::string attribute(std::string name, const std::string& type, const std::string& space, const std::string& value) {
+  name += '\0';
+  return message(0xc, "\1\0"s + u16(name.size()) + u16(type.size()) + u16(space.size()) + padded(name) + padded(type) +
+                          space + value);
+}
+
+// Texts of one length, which fills up with zeros.
+std::string list_attribute(const std::string& name, std::span<const std::string> list) {
+  std::size_t length = 1;
+  for (const std::string& text : list) length = std::max(length, text.size());
+  std::string value;
+  for (const std::string& text : list) value += text + std::string(length - text.size(), '\0');
+  return attribute(name, "\x13\1\0\0"s + u32(length), "\1\1\0\0\0\0\0\0"s + u64(list.size()), value);
+}
+
+// A list in as many attributes as it takes.
+std::vector<std::string> list_attributes(const std::string& writer, const std::string& name,
+                                         std::span<const std::string> list) {
+  std::size_t length = 1;
+  for (const std::string& text : list) length = std::max(length, text.size());
+  CAPSTAN_CHECK(length <= kMostOfList, ValueError, writer, ": a text of ", length, " bytes in ", in_quotes(name),
+                " is more than a list can have, ", kMostOfList);
+  const std::size_t each = kMostOfList / length;
+  if (list.size() <= each) return {list_attribute(name, list)};
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin < list.size(); begin += each) {
+    all.push_back(
+        list_attribute(name + std::to_string(all.size()), list.subspan(begin, std::min(each, list.size() - begin))));
+  }
+  return all;
+}
+
 // A group, or a dataset.
 struct Node {
   const Tensor* tensor = nullptr;
   std::map<std::string, Node> children = {};
+  std::vector<std::string> attributes = {};  // of a group, as messages
 };
 
 // Everything before the elements is made in memory, children before the groups that list them; where elements lie is
 // known when all of it is there.
 class Writer {
  public:
-  Writer(const std::string& writer, const std::map<std::string, Tensor>& tensors) {
+  Writer(const std::string& writer, const std::map<std::string, Tensor>& tensors, const Hdf5Attributes& attributes) {
+    metadata_.resize(kSuperblock);
     for (const auto& [name, given] : tensors) {
       const Tensor& tensor = values_.emplace(name, writable(writer.c_str(), name, given)).first->second;
-      add(writer, name, tensor);
+      Node& node = add(writer, name);
+      CAPSTAN_CHECK(node.children.empty(), ValueError, writer, ": ", in_quotes(name),
+                    " is a tensor, and another one lies in it");
+      node.tensor = &tensor;
+    }
+    for (const auto& [key, text] : attributes.texts) {
+      const std::size_t end = key.rfind('@');
+      add(writer, key.substr(0, end)).attributes.push_back(text_attribute(key.substr(end + 1), text));
+    }
+    for (const auto& [key, list] : attributes.lists) {
+      const std::size_t end = key.rfind('@');
+      Node& group = add(writer, key.substr(0, end));
+      for (std::string& one : list_attributes(writer, key.substr(end + 1), list)) {
+        group.attributes.push_back(std::move(one));
+      }
     }
   }
 
   // The file in the pieces of memory in which it lies.
   const std::vector<std::span<const std::byte>>& pieces() {
-    metadata_.resize(kSuperblock);
     const Group root = add_group(root_);
     const std::uint64_t end = metadata_.size() + data_size_;
     const std::string superblock = "\x89HDF\r\n\x1a\n"s + "\0\0\0\0\0\x8\x8\0"s + u16(kLeafEntries / 2) +
@@ -138,10 +185,11 @@ class Writer {
     std::uint64_t address, last_name;
   };
 
-  void add(const std::string& writer, const std::string& name, const Tensor& tensor) {
+  // The node of this name, with those that it lies in; the root has none.
+  Node& add(const std::string& writer, const std::string& name) {
     Node* node = &root_;
     std::size_t begin = 0;
-    while (begin <= name.size()) {
+    while (!name.empty() && begin <= name.size()) {
       const std::size_t end = std::min(name.find('/', begin), name.size());
       CAPSTAN_CHECK(end > begin, ValueError, writer, ": the name ", in_quotes(name), " has an empty part");
       node = &node->children[name.substr(begin, end - begin)];
@@ -149,9 +197,7 @@ class Writer {
                     " is a tensor, and another one lies in it");
       begin = end + 1;
     }
-    node->tensor = &tensor;
-    CAPSTAN_CHECK(node->children.empty(), ValueError, writer, ": ", in_quotes(name),
-                  " is a tensor, and another one lies in it");
+    return *node;
   }
 
   std::uint64_t append(const std::string& bytes) {
@@ -186,7 +232,9 @@ class Writer {
     const std::uint64_t texts = append(names);
     // The free list is empty, which the specification writes as 1.
     const std::uint64_t heap = append("HEAP\0\0\0\0"s + u64(names.size()) + u64(1) + u64(texts));
-    return {append(object_header({message(0x11, u64(tree) + u64(heap))})), tree, heap};
+    std::vector<std::string> messages = {message(0x11, u64(tree) + u64(heap))};
+    messages.insert(messages.end(), group.attributes.begin(), group.attributes.end());
+    return {append(object_header(messages)), tree, heap};
   }
 
   // Level above level, until one node is enough.
@@ -218,14 +266,14 @@ class Writer {
     const std::span<const std::byte> bytes = bytes_of(tensor);
     std::string space = "\1"s + static_cast<char>(tensor.rank()) + "\0\0\0\0\0\0"s;
     for (int i = 0; i < tensor.rank(); ++i) space += u64(static_cast<std::uint64_t>(tensor.shape()[i]));
-    const std::string attribute = tensor.dtype() == DType::kBFloat16 ? bfloat16_attribute() : "";
+    const std::string dtype = tensor.dtype() == DType::kBFloat16 ? text_attribute("dtype", "bfloat16") : "";
     const std::string header =
         object_header({message(1, space), message(3, type_of(tensor.dtype())), message(5, "\2\2\2\1\0\0\0\0"s),
-                       message(8, "\3\1"s + u64(kNowhere) + u64(bytes.size())), attribute});
+                       message(8, "\3\1"s + u64(kNowhere) + u64(bytes.size())), dtype});
     const std::uint64_t address = append(header);
     if (!bytes.empty()) {
       // The address in the layout, which is the last message but for the attribute.
-      elements_.emplace_back(address + header.size() - attribute.size() - 24 + 2, data_size_);
+      elements_.emplace_back(address + header.size() - dtype.size() - 24 + 2, data_size_);
       add_elements(bytes);
     }
     return address;
@@ -239,17 +287,19 @@ class Writer {
     data_size_ += bytes.size() + rest;
   }
 
-  // dtype = "bfloat16": a text of any length, which lies in a collection that all of them share.
-  std::string bfloat16_attribute() {
-    if (!texts_) {
-      std::string heap = "GCOL\1\0\0\0"s + u64(kHeap) + u16(1) + u16(0) + u32(0) + u64(8) + "bfloat16";
-      heap += u16(0) + u16(0) + u32(0) + u64(kHeap - heap.size());
-      heap.resize(kHeap);
-      texts_ = append(heap);
+  // A text of any length, which lies in a collection of its own; equal ones share it.
+  std::string text_attribute(const std::string& name, const std::string& text) {
+    const auto [found, is_new] = texts_.emplace(text, 0);
+    if (is_new) {
+      const std::string object = u16(1) + u16(0) + u32(0) + u64(text.size()) + padded(text);
+      const std::size_t size = std::max(kHeap, 32 + object.size());
+      std::string heap = "GCOL\1\0\0\0"s + u64(size) + object;
+      heap += u16(0) + u16(0) + u32(0) + u64(size - heap.size());
+      heap.resize(size);
+      found->second = append(heap);
     }
     const std::string type = "\x19\1\1\0"s + u32(16) + "\x10\0\0\0"s + u32(1) + u16(0) + u16(8);
-    return message(0xc, "\1\0"s + u16(6) + u16(type.size()) + u16(8) + padded("dtype\0"s) + padded(type) +
-                            "\1\0\0\0\0\0\0\0"s + u32(8) + u64(*texts_) + u32(1));
+    return attribute(name, type, "\1\0\0\0\0\0\0\0"s, u32(text.size()) + u64(found->second) + u32(1));
   }
 
   Node root_;
@@ -258,17 +308,18 @@ class Writer {
   std::vector<std::span<const std::byte>> pieces_;
   std::uint64_t data_size_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> elements_;  // where their address is, and their offset
-  std::optional<std::uint64_t> texts_;
+  std::map<std::string, std::uint64_t> texts_;                     // their collections
 };
 
 }  // namespace
 
-void write_hdf5(const std::string& writer, const std::string& path, const std::map<std::string, Tensor>& tensors) {
-  write_file(writer, path, Writer(writer, tensors).pieces());
+void write_hdf5(const std::string& writer, const std::string& path, const std::map<std::string, Tensor>& tensors,
+                const Hdf5Attributes& attributes) {
+  write_file(writer, path, Writer(writer, tensors, attributes).pieces());
 }
 
 std::vector<std::byte> hdf5_bytes(const std::string& writer, const std::map<std::string, Tensor>& tensors) {
-  Writer file(writer, tensors);
+  Writer file(writer, tensors, {});
   const std::vector<std::span<const std::byte>>& pieces = file.pieces();
   std::size_t size = 0;
   for (const auto piece : pieces) size += piece.size();

@@ -13,6 +13,9 @@ namespace capstan::io {
 inline constexpr const char kKerasConfig[] = "config.json", kKerasWeights[] = "model.weights.h5",
                             kKerasMetadata[] = "metadata.json";
 
+/// The version of Keras whose form files have.
+inline constexpr const char kKerasVersion[] = "3.15.1";
+
 /// An archive that is open for reading. Other members than these are never looked at. Every function throws IoError in
 /// the name of `reader`.
 class KerasArchive {

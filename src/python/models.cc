@@ -260,7 +260,7 @@ MetricChoice metrics_of(const nb::object& metrics) {
 
 void compile(const LayerHandle& handle, const nb::object& optimizer, const nb::object& loss,
              const nb::object& loss_weights, const nb::object& metrics, const nb::object& weighted, bool run_eagerly,
-             std::int64_t steps_per_execution) {
+             std::int64_t steps_per_execution, const nb::object& describe) {
   CompileOptions options;
   if (!optimizer.is_none()) options.optimizer = nb::cast<const Optimizer&>(optimizer);
   if (!loss.is_none()) options.loss = losses_of(loss);
@@ -273,6 +273,16 @@ void compile(const LayerHandle& handle, const nb::object& optimizer, const nb::o
   options.weighted_metrics = metrics_of(weighted);
   options.run_eagerly = run_eagerly;
   options.steps_per_execution = steps_per_execution;
+  options.describe = [held = std::make_shared<Held>(describe)]() -> std::optional<AttributeValue> {
+    const Locked lock;
+    try {
+      const nb::object json = held->get()();
+      if (json.is_none()) return std::nullopt;
+      return AttributeValue::from_json(nb::cast<std::string>(json));
+    } catch (const nb::python_error& error) {
+      rethrow_as_value_error(error);
+    }
+  };
   model_of(handle).compile(options);
 }
 
@@ -321,7 +331,7 @@ void add_models(nb::module_& m) {
     return Callback(std::static_pointer_cast<CallbackBody>(deserialize("callback", config)));
   });
   m.def("compile", &compile, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg());
+        nb::arg(), nb::arg(), nb::arg());
   m.def("output_of", [](const LayerHandle& h, const std::string& layer) {
     return nb::steal(from_nest(model_of(h).output_of(layer)));
   });
@@ -366,13 +376,10 @@ void add_models(nb::module_& m) {
   });
   m.def(
       "save_model",
-      [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer,
-         const std::optional<std::string>& compile_config) {
-        SaveModelOptions options{.overwrite = overwrite, .include_optimizer = optimizer};
-        if (compile_config) options.compile_config = AttributeValue::from_json(*compile_config);
-        model_of(h).save(path, options);
+      [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer) {
+        model_of(h).save(path, {.overwrite = overwrite, .include_optimizer = optimizer});
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg());
   m.def("load_model", [](const std::string& path, bool compile, const nb::object& compile_with) {
     const auto with = [&](const Model& model, const AttributeValue& config) {
       try {

@@ -117,6 +117,9 @@ AttributeValue Model::get_compile_config() const {
   AttributeValue config = AttributeValue::map();
   if (!is_compiled()) return config;
   const CompileOptions& options = part().compiled_->options;
+  if (options.describe) {
+    if (const std::optional<AttributeValue> described = options.describe()) return *described;
+  }
   config.set("optimizer", optimizers::serialize(*options.optimizer));
   config.set("loss", config_of(options.loss));
   config.set("loss_weights", config_of(options.loss_weights));

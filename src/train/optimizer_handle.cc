@@ -11,6 +11,10 @@ namespace capstan {
 using detail::OptimizerState;
 
 void OptimizerState::finalize() {
+  if (!settings.use_ema) return;
+  CAPSTAN_CHECK(restored_slots.empty(), ValueError, name,
+                ": its moving averages were restored, and wait for the variables that they belong to",
+                help("build(variables) hands them over"));
   for (std::size_t i = 0; i < averages.size(); ++i) variable(i).assign(averages[i].value());
 }
 

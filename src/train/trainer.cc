@@ -10,6 +10,7 @@
 #include "src/core/hooks.h"
 #include "src/train/callbacks/progbar_logger.h"
 #include "src/train/layer_state.h"
+#include "src/train/optimizer_state.h"
 #include "src/train/tensor_batches.h"
 
 namespace capstan {
@@ -291,7 +292,12 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
     history.epoch.push_back(epoch);
     for (const auto& [name, value] : epoch_logs) history.history[name].push_back(value);
   }
-  its.options.optimizer->finalize_variable_values();
+  const Optimizer& optimizer = *its.options.optimizer;
+  // One that was restored after its last step has not seen its variables yet.
+  if (!detail::OptimizerState::of(optimizer).updating().restored_slots.empty()) {
+    optimizer.build(model.trainable_variables());
+  }
+  optimizer.finalize_variable_values();
   callbacks.on_train_end(epoch_logs);
   return history;
 }

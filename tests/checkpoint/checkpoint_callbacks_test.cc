@@ -103,7 +103,7 @@ TEST(ModelCheckpoint, FormatsNamesAsPython) {
 }
 
 TEST(ModelCheckpoint, RefusesOtherEndingsAndOptions) {
-  EXPECT_NE(message_of<ValueError>([] { callbacks::ModelCheckpoint("m.h5"); }).find("ends with .keras"),
+  EXPECT_NE(message_of<ValueError>([] { callbacks::ModelCheckpoint("m.pb"); }).find("ends with .keras"),
             std::string::npos);
   EXPECT_NE(message_of<ValueError>([] {
               callbacks::ModelCheckpoint("m.keras", {.save_weights_only = true});

@@ -54,11 +54,11 @@ TEST_F(KerasArchive, HasMetricsThatFollowFromTheData) {
 TEST_F(KerasArchive, LeavesCompilingToAnotherLanguage) {
   const Model model = small();
   const auto theirs = [](const Tensor& t, const Tensor& p) { return reduce_mean(abs(t - p), -1); };
-  model.compile({.optimizer = "adam", .loss = theirs});
-  for (int i = 0; i < 2; ++i) step(model);
   AttributeValue config = AttributeValue::map();
   config.set("loss", "theirs");
-  model.save(path(), {.compile_config = config});
+  model.compile({.optimizer = "adam", .loss = theirs, .describe = [config] { return config; }});
+  for (int i = 0; i < 2; ++i) step(model);
+  model.save(path());
   std::string seen;
   const Model loaded = load_model(path(), {.compile_with = [&](const Model& made, const AttributeValue& said) {
                                     seen = said.to_json();
@@ -189,9 +189,9 @@ struct Plain : ModelBody {
 };
 
 TEST_F(KerasArchive, RefusesWhatItCannotHold) {
-  EXPECT_EQ(message_of<ValueError>([&] { small().save(path("model.h5")); }),
-            "save: the name \"" + path("model.h5") +
-                "\" does not end with .keras\n  help: save_weights() writes the weights alone, to .weights.h5, "
+  EXPECT_EQ(message_of<ValueError>([&] { small().save(path("model.pb")); }),
+            "save: the name \"" + path("model.pb") +
+                "\" ends with neither .keras nor .h5\n  help: save_weights() writes the weights alone, to .weights.h5, "
                 ".safetensors or .npz");
   const Sequential unbuilt({layers::Dense(2)}, "unbuilt");
   EXPECT_EQ(message_of<ValueError>([&] { unbuilt.save(path()); }),

@@ -1,6 +1,7 @@
 // Weights in `.h5` files of Keras 1 and 2.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -59,6 +60,91 @@ TEST(LegacyModels, AreCompiledAndGoOn) {
   const Tensor wanted = tensor_from_json(said.at("after"));
   EXPECT_LT(reduce_max(abs(model.predict(x) - wanted)).item<float>(), 2e-6F);
   EXPECT_FALSE(load_model(sample_path("legacy_weights/trained.h5"), {.compile = false}).is_compiled());
+}
+
+Model functional_model() {
+  const Tensor x = Input({4});
+  const Sequential inner({layers::Dense(5, {.activation = "tanh"}), layers::BatchNormalization()}, "inner");
+  const layers::Dense twice(4);
+  const Tensor y = layers::Add()(Nest{twice(x), twice(layers::Dropout(0.0)(x))});
+  return Model(x, layers::Dense(2)(inner(y)));
+}
+
+// Losses of both after three steps, and what they give.
+TEST(LegacyModels, GoOnAsTheyWereSaved) {
+  const io::TemporaryDirectory directory;
+  const Tensor x = reshape(linspace(0.0F, 1.0F, 32), {8, 4}), y = ones({8, 2});
+  const std::vector<Optimizer> optimizers = {
+      optimizers::Adam(), optimizers::SGD({.learning_rate = schedules::ExponentialDecay(0.1, 2, 0.5), .momentum = 0.9}),
+      optimizers::Nadam(), optimizers::LossScaleOptimizer(optimizers::RMSprop(), {.dynamic_growth_steps = 2})};
+  for (const Optimizer& optimizer : optimizers) {
+    SCOPED_TRACE(optimizer.name());
+    const Model model = functional_model();
+    model.compile({.optimizer = optimizer, .loss = losses::Huber(), .metrics = {"mae"}});
+    for (int step = 0; step < 3; ++step) model.train_on_batch(x, y);
+    const std::string path = directory.file("model.h5");
+    model.save(path);
+    const Model loaded = load_model(path);
+    EXPECT_EQ(loaded.optimizer().iterations(), 3);
+    EXPECT_TRUE(testing::same_bits(loaded(x), model(x)));
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_EQ(loaded.train_on_batch(x, y).at("loss"), model.train_on_batch(x, y).at("loss"));
+    }
+    EXPECT_TRUE(testing::same_bits(loaded(x), model(x)));
+    const Model other = functional_model();
+    other.load_weights(path);
+    EXPECT_FALSE(other.is_compiled());
+  }
+}
+
+TEST(LegacyModels, MayBeSavedWithoutTheOptimizer) {
+  const io::TemporaryDirectory directory;
+  const Model model = functional_model();
+  const std::string path = directory.file("model.h5");
+  model.save(path);
+  EXPECT_FALSE(load_model(path).is_compiled());
+  model.compile({.optimizer = optimizers::Adam(), .loss = losses::Huber()});
+  EXPECT_TRUE(contains(message_of<ValueError>([&] { model.save(path, {.overwrite = false}); }), "there is a file"));
+  model.save(path, {.include_optimizer = false});
+  EXPECT_FALSE(load_model(path).is_compiled());
+  EXPECT_THROW(Sequential({layers::Dense(2)}).save(path), ValueError);
+}
+
+// Lists and texts that are longer than an attribute in a header may be; weights in bfloat16.
+TEST(LegacyModels, MayHaveManyLayers) {
+  const io::TemporaryDirectory directory;
+  std::vector<Layer> layers;
+  for (int i = 0; i < 700; ++i) {
+    const std::string name = std::string(120, 'n') + std::to_string(i);
+    layers.push_back(layers::UnitNormalization({.name = name}));
+  }
+  layers.push_back(layers::Dense(3, {.dtype = "bfloat16"}));
+  const Sequential model(layers);
+  const Tensor x = reshape(linspace(-1.0F, 1.0F, 8), {2, 4});
+  const Tensor y = model(x);
+  const std::string path = directory.file("model.h5");
+  model.save(path);
+  const Model loaded = load_model(path);
+  EXPECT_EQ(loaded.layers().size(), 701u);
+  EXPECT_TRUE(testing::same_bits(loaded(x), y));
+}
+
+class OwnModel : public ModelBody {
+ public:
+  layers::Dense dense{2};
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions&) override { return dense(x); }
+};
+
+TEST(LegacyModels, AreNotOfClassesOfOnesOwn) {
+  const io::TemporaryDirectory directory;
+  const ModelOf<OwnModel> model;
+  model(ones({1, 3}));
+  const std::string error = message_of<ValueError>([&] { model.save(directory.file("model.h5")); });
+  EXPECT_TRUE(contains(error, "is of a class of its own")) << error;
+  EXPECT_TRUE(contains(error, "save it to a .keras archive")) << error;
+  EXPECT_FALSE(std::filesystem::exists(directory.file("model.h5")));
 }
 
 TEST(LegacyModels, AreWholeModels) {

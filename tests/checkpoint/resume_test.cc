@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "tests/checkpoint/resume_training.h"
+#include "tests/support/compare.h"
+#include "tests/support/message_of.h"
 #include "tests/support/temporary_directory.h"
 
 extern char** environ;
@@ -136,6 +138,40 @@ bool run_and_kill(const std::string& directory, const std::string& file, const s
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Cut off after its last epoch, before averages became the weights.
+TEST(Resume, OfATrainingThatHadEndedHasTheSameBits) {
+  const TemporaryDirectory directory;
+  Resumable whole = make_resumable();
+  testing::train_with_backup(whole, directory.file("whole"), "epoch");
+  int epochs = 0;
+  const callbacks::LambdaCallback cut({.on_epoch_end = [&](std::int64_t, Logs&) {
+    if (++epochs == 6) throw Cut();
+  }});
+  Resumable first = make_resumable();
+  EXPECT_THROW(testing::train_with_backup(first, directory.file("backup"), "epoch", {cut}), Cut);
+  Resumable resumed = make_resumable();
+  testing::train_with_backup(resumed, directory.file("backup"), "epoch");
+  EXPECT_EQ(state_text(resumed), state_text(whole));
+}
+
+TEST(Resume, OfAveragesNeedsTheirVariables) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("averages.ckpt");
+  const Variable v(constant({1.0F, 2.0F}));
+  const optimizers::SGD optimizer({.learning_rate = 0.5, .use_ema = true});
+  optimizer.finalize_variable_values();  // nothing yet
+  optimizer.apply_gradients(std::vector{constant({1.0F, 1.0F})}, std::vector{v});
+  optimizer.apply_gradients(std::vector{constant({1.0F, 1.0F})}, std::vector{v});
+  Checkpoint({{"optimizer", optimizer}}).write(path);
+  const optimizers::SGD restored({.learning_rate = 0.5, .use_ema = true});
+  Checkpoint({{"optimizer", restored}}).restore(path);
+  const std::string error = testing::message_of<ValueError>([&] { restored.finalize_variable_values(); });
+  EXPECT_NE(error.find("help: build(variables) hands them over"), std::string::npos) << error;
+  restored.build(std::vector{v});
+  restored.finalize_variable_values();
+  EXPECT_TRUE(testing::same_bits(v.value(), optimizer.averages()[0].value()));
 }
 
 TEST(Resume, OfAKilledProcessHasTheSameBits) {

@@ -1,9 +1,10 @@
-"""Models in `.keras` archives between Capstan and Keras: Keras's side. See README.md.
+"""Models in `.keras` archives and `.h5` files between Capstan and Keras: Keras's side. See README.md.
 
 keras_archives.py PROGRAM FOLDER    PROGRAM is keras_archives_check
 """
 import sys
 
+import h5py
 import keras
 import numpy
 from keras import layers
@@ -102,6 +103,11 @@ CASES = {
 }
 
 
+# What Keras cannot write to an .h5 file (variables of the optimizer have one name), or not read from it (operations; a
+# class without an input shape).
+NOT_IN_H5 = {"Adafactor", "scaled", "ops", "words", "own_class"}
+
+
 def small():
     return keras.Sequential([keras.Input((4,)), layers.Dense(6, activation="tanh"), layers.Dense(3, activation="softmax")])
 
@@ -152,6 +158,8 @@ def write_compiled_otherwise(folder):
             losses.append(numpy.ravel(model.train_on_batch(x, y))[0])
             if step == 2:
                 model.save(folder / f"{name}.keras")
+                if name not in NOT_IN_H5:
+                    model.save(folder / f"{name}.h5")
                 outputs = numpy.asarray(model(x))
         numpy.savez(folder / f"{name}.npz", losses=losses[3:], x0=x, y0=y, output0=outputs)
 
@@ -171,6 +179,8 @@ def write(folder):
         for _ in range(3):
             model.train_on_batch(given, one_or_all(y))
         model.save(folder / f"{name}.keras")
+        if name not in NOT_IN_H5:
+            model.save(folder / f"{name}.h5")
         outputs = model.predict(given, verbose=0)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         after = []
@@ -182,8 +192,21 @@ def write(folder):
         numpy.savez(folder / f"{name}.npz", losses=numpy.array(after), **arrays)
 
 
+def give_optimizer(model, path):
+    """What load_model() means to do with the optimizer in an .h5 file, but builds it for no variables."""
+    optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+    optimizer.build(model.trainable_variables)
+    with h5py.File(path) as file:
+        group = file["optimizer_weights"]
+        for variable, name in zip(optimizer.variables, group.attrs["weight_names"], strict=True):
+            variable.assign(group[name][()])
+    model.compile(optimizer, model.loss)
+
+
 def load(path):
     model = keras.models.load_model(path)
+    if path.suffix == ".h5":
+        give_optimizer(model, path)
     arrays = numpy.load(path.with_suffix(".npz"))
     parts = {kind: [arrays[f"{kind}{i}"] for i in range(9) if f"{kind}{i}" in arrays] for kind in ("x", "y", "output")}
     x, y = one_or_all(parts["x"]), one_or_all(parts["y"])
@@ -201,8 +224,8 @@ def load(path):
 
 
 def read(folder, cases):
-    for path in sorted(folder.glob("*.keras")):
-        cases.run(path.stem, load, path)
+    for path in sorted([*folder.glob("*.keras"), *folder.glob("*.h5")]):
+        cases.run(path.name, load, path)
 
 
 if __name__ == "__main__":

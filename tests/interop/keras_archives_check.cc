@@ -1,4 +1,5 @@
-// Models in `.keras` archives between Capstan and Keras: this side. keras_archives.py is the other; see README.md.
+// Models in `.keras` archives and `.h5` files between Capstan and Keras: this side. keras_archives.py is the other; see
+// README.md.
 //
 //     keras_archives_check write FOLDER    archives, and what the models in them give
 //     keras_archives_check read FOLDER     loads archives of Keras and compares
@@ -8,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capstan/capstan.h"
@@ -125,6 +127,7 @@ void write(const std::filesystem::path& folder) {
     model.compile({.optimizer = one.optimizer, .loss = losses::MeanSquaredError()});
     for (int step = 0; step < 3; ++step) model.train_on_batch(nest_of(x), nest_of(y));
     model.save((folder / one.name).string() + ".keras");
+    if (std::string_view(one.name) != "own_class") model.save((folder / one.name).string() + ".h5");
     const std::vector<Tensor> outputs = model.predict(nest_of(x)).tensors();
     for (std::size_t i = 0; i < outputs.size(); ++i) arrays.emplace("output" + std::to_string(i), outputs[i]);
     std::vector<double> losses;
@@ -148,7 +151,7 @@ std::string load(const std::filesystem::path& path) {
   double in_outputs = 0, in_losses = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs = std::max(in_outputs, difference(outputs[i], wanted[i]));
   // What was read is written, and read again.
-  const std::string again = path.string() + ".again.keras";
+  const std::string again = path.string() + ".again" + path.extension().string();
   model.save(again);
   const std::vector<Tensor> same = load_model(again).predict(x).tensors();
   std::filesystem::remove(again);
@@ -165,10 +168,11 @@ std::string load(const std::filesystem::path& path) {
 void read(const std::filesystem::path& folder, Cases& cases) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".keras") paths.push_back(entry.path());
+    const std::filesystem::path extension = entry.path().extension();
+    if (extension == ".keras" || extension == ".h5") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
-  for (const std::filesystem::path& path : paths) cases.run(path.stem().string(), [&] { return load(path); });
+  for (const std::filesystem::path& path : paths) cases.run(path.filename().string(), [&] { return load(path); });
 }
 
 }  // namespace

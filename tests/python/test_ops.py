@@ -72,6 +72,10 @@ def test_functions_that_are_no_ops():
     assert tf.math.special.dawsn(0.0).numpy() == 0 and tf.signal.fft(tf.constant([1j, 0])).shape == (2,)
     assert tf.random.uniform([3], 0, 10, dtype=tf.int32).dtype == tf.int32
     assert tf.nn.max_pool(tf.ones((1, 4, 4, 1)), 2, 2, "VALID").shape == (1, 2, 2, 1)
+    channels = tf.reshape(tf.range(12.0), (1, 1, 2, 6))
+    assert tf.nn.max_pool(channels, (1, 1, 1, 3), (1, 1, 1, 3), "VALID").numpy().ravel().tolist() == [2, 5, 8, 11]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="in whole groups"):
+        tf.nn.max_pool(channels, [1, 1, 1, 4], [1, 1, 1, 4], "VALID")
     assert tf.eye(2).numpy().tolist() == [[1, 0], [0, 1]] and tf.zeros_like(x, dtype=tf.int32).dtype == tf.int32
     values, places = tf.math.top_k(x, k=1)
     assert values.numpy().tolist() == [[3], [6]] and places.numpy().tolist() == [[2], [2]]

@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -389,5 +390,42 @@ def test_whole_models_in_hdf5_are_loaded_and_go_on():
     assert set(model.fit(x, y, shuffle=False, verbose=0).history) == {"loss", "mae"}
     wanted = json.loads((folder / "trained.json").read_text())["after"]
     np.testing.assert_allclose(model.predict(x, verbose=0).ravel(), wanted["data"], atol=2e-6)
-    with pytest.raises(ValueError, match="does not end with .keras"):
-        model.save("model.h5")
+    with pytest.raises(ValueError, match="ends with neither .keras nor .h5"):
+        model.save("model.pb")
+
+
+def distance(y_true, y_pred):
+    return tf.reduce_mean(tf.abs(y_true - y_pred), axis=-1)
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_files_of_a_callback_and_of_save_have_losses_of_the_program(ending, tmp_path):
+    x, y = X, np.ones((6, 2), np.float32)
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(3, activation="relu"), layers.BatchNormalization(), layers.Dense(2)])
+    model.compile("adam", distance, metrics=["mae"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(x, y, epochs=2, verbose=0, callbacks=[keras.callbacks.ModelCheckpoint(str(tmp_path / f"{{epoch}}.{ending}"))])
+        model.save(tmp_path / f"whole.{ending}")
+    for name in ("2", "whole"):
+        loaded = keras.models.load_model(tmp_path / f"{name}.{ending}", custom_objects={"distance": distance})
+        assert loaded.optimizer.iterations.numpy() == 2
+        np.testing.assert_array_equal(loaded.predict(x, verbose=0), model.predict(x, verbose=0))
+        other = keras.models.load_model(tmp_path / f"{name}.{ending}", custom_objects={"distance": distance})
+        assert loaded.fit(x, y, shuffle=False, verbose=0).history == other.fit(x, y, shuffle=False, verbose=0).history
+
+
+def test_files_in_hdf5_have_no_place_for_classes_of_the_program(tmp_path):
+    class Net(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(2)
+
+        def call(self, x):
+            return self.dense(x)
+
+    model = Net()
+    model(X)
+    with pytest.raises(ValueError, match="is of a class of its own"):
+        model.save(tmp_path / "model.h5")
+    assert not (tmp_path / "model.h5").exists()

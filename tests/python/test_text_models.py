@@ -74,6 +74,24 @@ def test_models_of_texts_train_as_those_of_their_numbers(make):
     assert model.fit(batches, validation_data=batches, verbose=0).history["val_loss"]
 
 
+def test_layers_of_texts_may_learn_after_the_model_is_made():
+    texts = tf.constant([["good film"], ["bad"]])
+    for options, width in [({}, 4), ({"output_mode": "multi_hot", "pad_to_max_tokens": True}, 20),
+                           ({"output_mode": "tf_idf", "pad_to_max_tokens": True}, 20)]:
+        options = {"max_tokens": 20, **({} if width == 20 else {"output_sequence_length": 4}), **options}
+        layer = layers.TextVectorization(**options)
+        inputs = tf.keras.Input((1,), dtype="string")
+        numbers = layer(inputs)
+        assert numbers.shape.as_list() == [None, width]
+        model = tf.keras.Model(inputs, numbers)
+        with pytest.raises(ValueError, match="has no vocabulary yet"):
+            model(texts)
+        layer.adapt(TEXTS)
+        like = layers.TextVectorization(**options)
+        like.adapt(TEXTS)
+        np.testing.assert_array_equal(model(texts), like(texts))
+
+
 def test_a_table_of_texts_and_numbers():
     kind = layers.StringLookup(vocabulary=["cat", "dog"], output_mode="one_hot")
     inputs = {"kind": tf.keras.Input((1,), name="kind", dtype="string"), "age": tf.keras.Input((1,), name="age"),

@@ -190,6 +190,30 @@ TEST(Discretization, TakesNumbersThatAreNone) {
   expect_same(large(constant({16777216, 16777217})), constant({0, 1}), "integers");
 }
 
+// Before they have learned: what a model of them gives follows what they learn.
+TEST(LearningLayers, MayBePartsOfModelsBefore) {
+  const layers::Discretization bins({.num_bins = 3, .output_mode = "one_hot"});
+  const Tensor x = Input({1});
+  const Model of_bins(x, bins(x));
+  EXPECT_THROW(of_bins(ones({2, 1})), ValueError);
+  bins.adapt(constant({1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F}));
+  EXPECT_EQ(argmax(of_bins(constant({{0.0F}, {3.5F}, {9.0F}})), -1).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 1, 2}));
+
+  const layers::IntegerLookup look_up;
+  const Tensor ids = Input({2}, {.dtype = int64});
+  const Model of_ids(ids, layers::Embedding(6, 2)(look_up(ids)));
+  look_up.adapt(constant({7, 7, 9}, int64));
+  const Tensor found = of_ids(constant({{7, 8}}, int64));
+  EXPECT_EQ(found.shape(), Shape({1, 2, 2}));
+  // The length of vectors would follow the vocabulary.
+  EXPECT_THROW(layers::IntegerLookup({.output_mode = "multi_hot"})(ids), ValueError);
+  const layers::IntegerLookup padded({.max_tokens = 5, .output_mode = "multi_hot", .pad_to_max_tokens = true});
+  const layers::Dense dense(3);
+  const Model of_vectors(ids, dense(padded(ids)));
+  EXPECT_EQ(dense.weights()[0].shape(), Shape({5, 3}));
+}
+
 TEST(Discretization, RefusesWhatDoesNotFit) {
   const auto made = [](const layers::DiscretizationOptions& options) {
     return message_of([&] { layers::Discretization{options}; });

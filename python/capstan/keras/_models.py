@@ -100,11 +100,12 @@ class Model(Layer):
             loss_weights = {name: float(weight) for name, weight in loss_weights.items()}
         elif loss_weights is not None:
             loss_weights = [float(weight) for weight in loss_weights]
+        given = dict(optimizer=self.optimizer, loss=loss, loss_weights=loss_weights, metrics=metrics,
+                     weighted_metrics=weighted_metrics, run_eagerly=run_eagerly, steps_per_execution=steps_per_execution)
         _core.compile(self._ensure_handle(), self.optimizer._handle, losses, loss_weights, _metrics_of(metrics),
-                      _metrics_of(weighted_metrics), bool(run_eagerly), int(steps_per_execution))
-        object.__setattr__(self, "_compiled_with", dict(
-            optimizer=self.optimizer, loss=loss, loss_weights=loss_weights, metrics=metrics, weighted_metrics=weighted_metrics,
-            run_eagerly=run_eagerly, steps_per_execution=steps_per_execution))
+                      _metrics_of(weighted_metrics), bool(run_eagerly), int(steps_per_execution),
+                      lambda: _saving.compile_config_of(given))
+        object.__setattr__(self, "_compiled_with", given)
 
     def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
             validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
@@ -287,11 +288,10 @@ class Model(Layer):
                                           bool(expand_nested), bool(show_trainable), list(layer_range or [])))
 
     def save(self, filepath, overwrite=True, zipped=None, include_optimizer=True):
-        """Writes the model as a .keras archive."""
+        """Writes the model as a .keras archive, or as an .h5 file, the form that Keras had before."""
         refuse("save", zipped=(zipped, None, True))
         _saving.check_functions(self)
-        _core.save_model(self._handle, str(filepath), overwrite, include_optimizer,
-                         _saving.compile_config_of(self.__dict__.get("_compiled_with")))
+        _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
 
     def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
         """Writes the call at inference: a folder that tf.saved_model.load() reads, with the endpoint `serve`, or "onnx".

@@ -267,7 +267,7 @@ def _is_own(value):
 def compile_config_of(given):
     """What a file says of the arguments of compile() if a loss or a metric is of the program, as JSON; else None: the library
     writes it. What no program could find again by its name is left out, with a warning."""
-    if not given or not _is_own([given[key] for key in ("loss", "metrics", "weighted_metrics")]):
+    if not _is_own([given[key] for key in ("loss", "metrics", "weighted_metrics")]):
         return None
     import json
     try:
@@ -276,7 +276,7 @@ def compile_config_of(given):
                 raise TypeError("a lambda has no name")
         return json.dumps({key: serialize_keras_object(given[key]) for key in _COMPILED} | {"jit_compile": False})
     except TypeError as error:
-        warnings.warn(f"save: what compile() was given is left out; {error}", stacklevel=4)
+        warnings.warn(f"save: what compile() was given is left out; {error}", stacklevel=5)
         return "{}"
 
 

@@ -48,8 +48,11 @@ class _Use:
 
     def __init__(self, layer, parts):
         self.layer, self.parts = layer, parts
-        made = [self.call([part.example(count) if isinstance(part, SymbolicText) else _zeros_of(part, count) for part in parts])
-                for count in (1, 2)]
+        # One that has not learned a vocabulary yet gives what any vocabulary would.
+        waits = getattr(layer, "waits_for_vocabulary", False)
+        likes = [layer.like_adapted(count) for count in (1, 2)] if waits else [layer, layer]
+        made = [_called(like, [part.example(count) if isinstance(part, SymbolicText) else _zeros_of(part, count)
+                               for part in parts]) for count, like in enumerate(likes, 1)]
         if not all(isinstance(numbers, Tensor) for numbers in made):
             raise ValueError(f"{layer.name}: in a model it has to give a tensor, not rows of different lengths")
         shape = [a if a == b else None for a, b in zip(*(numbers.shape for numbers in made))]
@@ -58,7 +61,11 @@ class _Use:
 
     def call(self, given):
         """The numbers that the layer makes of the parts."""
-        return self.layer(given[0] if len(given) == 1 else tuple(given))
+        return _called(self.layer, given)
+
+
+def _called(layer, given):
+    return layer(given[0] if len(given) == 1 else tuple(given))
 
 
 def _zeros_of(symbol, count):

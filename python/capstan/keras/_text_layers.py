@@ -41,6 +41,18 @@ class VocabularyLayer(LibraryLayer):
             [] if found is None else list(found._array))
         _core.set_vocabulary(self._library, tokens, [] if idf_weights is None else [float(w) for w in idf_weights])
 
+    @property
+    def waits_for_vocabulary(self):
+        """Whether it cannot be called before adapt() or set_vocabulary()."""
+        return not self.get_vocabulary(include_special_tokens=False)
+
+    def like_adapted(self, count):
+        """A layer of the same options with `count` tokens."""
+        layer = type(self).from_config(self.get_config())
+        weights = [1.0] * count if self._given.get("output_mode") == "tf_idf" else None
+        layer.set_vocabulary(["a", "b"][:count] if self._takes_texts else list(range(1, count + 1)), weights)
+        return layer
+
     def vocabulary_size(self):
         """The number of places, with the special ones."""
         return _core.vocabulary_size(self._library)

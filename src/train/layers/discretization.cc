@@ -134,6 +134,8 @@ class DiscretizationBody final : public ConfiguredLayer<DiscretizationBody, Disc
 
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override {
+    // A model may be made of it before it learns: there will be as many bins.
+    if (!is_known_ && detail::ExampleScope::is_open()) return encoded(zeros_like(cast(x, int32)), *options.num_bins);
     CAPSTAN_CHECK(is_known_, ValueError, name(), ": the layer has no boundaries yet",
                   help("call adapt() with data before, or give bin_boundaries"));
     // Integers are compared without being rounded.
@@ -142,8 +144,7 @@ class DiscretizationBody final : public ConfiguredLayer<DiscretizationBody, Disc
     const Tensor bins = reshape_like(searchsorted(cast(boundaries_tensor_, dtype), reshape(values, {-1}), "right"), x);
     // What is no number lies after all boundaries.
     const Tensor numbers = where(not_equal(values, values), static_cast<int>(boundaries_.size()), bins);
-    return detail::encode_ids(numbers, options.output_mode, static_cast<std::int64_t>(boundaries_.size()) + 1,
-                              options.output_mode == "int" ? int32 : compute_dtype());
+    return encoded(numbers, static_cast<std::int64_t>(boundaries_.size()) + 1);
   }
 
   AttributeValue get_config() const override {
@@ -153,6 +154,9 @@ class DiscretizationBody final : public ConfiguredLayer<DiscretizationBody, Disc
   }
 
  private:
+  Tensor encoded(const Tensor& bins, std::int64_t depth) const {
+    return detail::encode_ids(bins, options.output_mode, depth, options.output_mode == "int" ? int32 : compute_dtype());
+  }
   void set_boundaries(const std::vector<double>& boundaries) {
     boundaries_ = boundaries;
     boundaries_tensor_ = constant(boundaries, Shape{static_cast<std::int64_t>(boundaries.size())});

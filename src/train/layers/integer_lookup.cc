@@ -85,8 +85,14 @@ class IntegerLookupBody final : public ConfiguredLayer<IntegerLookupBody, Intege
 
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override {
-    vocabulary_.check_has_tokens(name());
+    // A model may be made of it before it learns, if lengths do not depend on that.
+    const bool is_example = !vocabulary_.has_tokens() && detail::ExampleScope::is_open() && vocabulary_.knows_lengths();
+    if (!is_example) vocabulary_.check_has_tokens(name());
     CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, name(), ": the input must be integers, not ", x.dtype());
+    if (is_example) {
+      return detail::encode_ids(zeros_like(detail::in_dtype(x, int64)), options.output_mode, vocabulary_.depth(),
+                                options.output_mode == "tf_idf" ? compute_dtype() : int64);
+    }
     const Tensor ids = reshape(detail::in_dtype(x, int64), {-1});
     if (options.invert) return reshape_like(tokens_at(ids), x);
     const Tensor places = reshape_like(places_of(ids), x);

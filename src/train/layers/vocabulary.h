@@ -72,6 +72,8 @@ class Vocabulary {
   std::int64_t size() const { return token_start() + static_cast<std::int64_t>(tokens_.size()); }
   // The length of vectors.
   std::int64_t depth() const { return rules_.pad_to_max_tokens ? *rules_.max_tokens : size(); }
+  // Whether lengths are the same for every vocabulary.
+  bool knows_lengths() const { return rules_.output_mode == "int" || rules_.pad_to_max_tokens; }
   // A weight for each place.
   const std::vector<double>& idf() const { return idf_; }
 
