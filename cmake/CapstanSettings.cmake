@@ -35,7 +35,9 @@ function(capstan_settings target)
     -fno-semantic-interposition
     -Wall -Wextra
     -Wno-missing-field-initializers   # designated initialisers name what differs from the default
-    -Wno-psabi)
+    -Wno-psabi
+    # Files that take less than a quarter of a gigabyte are compiled without looks for memory to free: a sixth of the time of tests.
+    "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=262144>")
   if(CAPSTAN_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
