@@ -16,7 +16,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
+#include <iterator>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,7 +66,7 @@ struct OptionalInt {
 struct AttributeType {
   std::uint32_t size;
   void (*construct)(void* attributes);  // writes the defaults
-  AttributeField fields[8];
+  const AttributeField* fields;
   int field_count;
 };
 
@@ -187,24 +188,33 @@ static constexpr AttributeField field_of(std::string_view name, bool required) {
   return {name, required, offset_of<A>(member), &field_type<std::remove_cvref_t<decltype(member(std::declval<A&>()))>>};
 }
 
-}  // namespace detail
-
-// A table written by hand, for a struct that inherits fields, or has others or another order than callers see.
-template <class A, std::size_t N>
-constexpr AttributeType attribute_type(const AttributeField (&fields)[N]) {
-  static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64 && N <= 8);
-  AttributeType type{sizeof(A), [](void* attributes) { new (attributes) A(); }, {}, static_cast<int>(N)};
-  for (std::size_t i = 0; i < N; ++i) type.fields[i] = fields[i];
-  return type;
-}
-
-// The table of a struct whose fields have these names, in their order; the first `kRequired` have no defaults.
 // Static: as field().
-template <class A, NameList kNames, std::size_t kRequired = 0>
-static constexpr AttributeType attribute_table = []<std::size_t... kFields>(std::index_sequence<kFields...>) {
-  return attribute_type<A>(
-      {detail::field_of<A, kNames.count(), kFields>(kNames.part(kFields, kFields + 1), kFields < kRequired)...});
+template <class A, NameList kNames, std::size_t kRequired>
+static constexpr auto named_fields = []<std::size_t... kFields>(std::index_sequence<kFields...>) {
+  return std::array{field_of<A, kNames.count(), kFields>(kNames.part(kFields, kFields + 1), kFields < kRequired)...};
 }
 (std::make_index_sequence<kNames.count()>());
+
+template <class A>
+void construct(void* attributes) {
+  new (attributes) A();
+}
+
+}  // namespace detail
+
+// A table whose rows are written by hand, for a struct that inherits fields, or has others or another order than
+// callers see:
+//
+//     constexpr AttributeField kFields[] = {field<&RangeAttributes::start>("start"), ...};
+//     constexpr OpDef kRange = {..., .attributes = &attribute_type<RangeAttributes, kFields>, ...};
+template <class A, const auto& kFields>
+static constexpr AttributeType attribute_type = [] {
+  static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64 && std::size(kFields) <= 8);
+  return AttributeType{sizeof(A), &detail::construct<A>, std::data(kFields), static_cast<int>(std::size(kFields))};
+}();
+
+// The table of a struct whose fields have these names, in their order; the first `kRequired` have no defaults.
+template <class A, NameList kNames, std::size_t kRequired = 0>
+static constexpr AttributeType attribute_table = attribute_type<A, detail::named_fields<A, kNames, kRequired>>;
 
 }  // namespace capstan

@@ -276,10 +276,12 @@ struct Composite<kFunction, kNames, kDefaults...> {
     }
     return field;
   }
-  static constexpr AttributeType kType = []<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
-    return AttributeType{sizeof(Values), &construct, {make_field<kIndices>()...}, static_cast<int>(kAttributes)};
+  static constexpr auto kAttributeFields = []<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+    return std::array<AttributeField, kAttributes>{make_field<kIndices>()...};
   }
   (std::make_index_sequence<kAttributes>());
+  static constexpr AttributeType kType = {sizeof(Values), &construct, kAttributeFields.data(),
+                                          static_cast<int>(kAttributes)};
 };
 
 }  // namespace detail

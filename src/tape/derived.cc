@@ -62,12 +62,12 @@ bool batch_derived(const BatchCall& call, std::vector<Tensor>& outputs) {
 // It is read alone: nobody calls the op by its name.
 constexpr FieldType kNameOfOp = {
     nullptr, [](const void* op) { return AttributeValue(std::string((*static_cast<const OpDef* const*>(op))->name)); }};
+constexpr AttributeField kDerivedFields[] = {
+    {"of", true, offsetof(DerivedAttributes, op), &kNameOfOp},
+    {"input", true, offsetof(DerivedAttributes, input), &field_type<std::int32_t>}};
 constexpr AttributeType kDerivedAttributes = {
-    sizeof(DerivedAttributes),
-    [](void* attributes) { std::memset(attributes, 0, sizeof(DerivedAttributes)); },
-    {{"of", true, offsetof(DerivedAttributes, op), &kNameOfOp},
-     {"input", true, offsetof(DerivedAttributes, input), &field_type<std::int32_t>}},
-    2};
+    sizeof(DerivedAttributes), [](void* attributes) { std::memset(attributes, 0, sizeof(DerivedAttributes)); },
+    kDerivedFields, 2};
 
 // It is linear in the cotangent.
 std::optional<ExampleStep> derivative_of_example(const ExampleCall& call) {

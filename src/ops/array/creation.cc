@@ -114,9 +114,9 @@ struct RangeAttributes {
   double delta = 1;
   DType dtype = DType::kInt32;
 };
-constexpr AttributeType kRangeAttributes = attribute_type<RangeAttributes>(
-    {field<&RangeAttributes::start>("start"), field<&RangeAttributes::limit>("limit", true),
-     field<&RangeAttributes::delta>("delta"), field<&RangeAttributes::dtype>("dtype")});
+constexpr AttributeField kRangeFields[] = {
+    field<&RangeAttributes::start>("start"), field<&RangeAttributes::limit>("limit", true),
+    field<&RangeAttributes::delta>("delta"), field<&RangeAttributes::dtype>("dtype")};
 
 void infer_range(const Call& call, OutputSpecs& outputs) {
   const auto& [start, limit, delta, dtype] = call.attributes<RangeAttributes>();
@@ -271,7 +271,7 @@ constexpr OpDef kRange = {
     .text = "Evenly spaced numbers from start to before limit.",
     .flags = kNotDifferentiable,
     .inputs = "",
-    .attributes = &kRangeAttributes,
+    .attributes = &attribute_type<RangeAttributes, kRangeFields>,
     .infer = infer_range,
     .kernel = range_kernel,
 };

@@ -32,9 +32,6 @@ const OpDef& ConvOps<2>::backprop_filter();
 
 namespace {
 
-constexpr AttributeType kBackpropInputAttributes = backprop_attributes<2>("input_sizes");
-constexpr AttributeType kBackpropFilterAttributes = backprop_attributes<2>("filter_sizes");
-
 ConvAttributes<2> attributes_of(const std::array<std::int64_t, 2>& strides, const Padding& padding,
                                 const std::array<std::int64_t, 2>& dilations) {
   return {strides, pack(padding), dilations};
@@ -71,7 +68,7 @@ constinit const OpDef kConv2DBackpropInput = {
     .text = "The gradient of conv2d for its images.",
     .flags = kLinear | kCostlyAgain | kFinishesRows,
     .inputs = "filters, out_backprop",
-    .attributes = &kBackpropInputAttributes,
+    .attributes = &kBackpropAttributes<2, "input_sizes">,
     .infer = infer_backprop_input<2>,
     .kernel = run_backprop_input<2>,
     .saves = {.inputs = 3},
@@ -85,7 +82,7 @@ constinit const OpDef kConv2DBackpropFilter = {
     .text = "The gradient of conv2d for its filters.",
     .flags = kLinear | kCostlyAgain,
     .inputs = "x, out_backprop",
-    .attributes = &kBackpropFilterAttributes,
+    .attributes = &kBackpropAttributes<2, "filter_sizes">,
     .infer = infer_backprop_filter<2>,
     .kernel = run_backprop_filter<2>,
     .saves = {.inputs = 3},

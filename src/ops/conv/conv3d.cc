@@ -15,9 +15,6 @@ const OpDef& ConvOps<3>::backprop_filter();
 
 namespace {
 
-constexpr AttributeType kBackpropInputAttributes = backprop_attributes<3>("input_sizes");
-constexpr AttributeType kBackpropFilterAttributes = backprop_attributes<3>("filter_sizes");
-
 ConvAttributes<3> attributes_of(const std::array<std::int64_t, 3>& strides, const Padding& padding,
                                 const std::array<std::int64_t, 3>& dilations) {
   return {strides, pack(padding), dilations};
@@ -46,7 +43,7 @@ constinit const OpDef kConv3DBackpropInput = {
     .text = "The gradient of conv3d for its images.",
     .flags = kLinear,
     .inputs = "filters, out_backprop",
-    .attributes = &kBackpropInputAttributes,
+    .attributes = &kBackpropAttributes<3, "input_sizes">,
     .infer = infer_backprop_input<3>,
     .kernel = run_backprop_input<3>,
     .saves = {.inputs = 3},
@@ -60,7 +57,7 @@ constinit const OpDef kConv3DBackpropFilter = {
     .text = "The gradient of conv3d for its filters.",
     .flags = kLinear,
     .inputs = "x, out_backprop",
-    .attributes = &kBackpropFilterAttributes,
+    .attributes = &kBackpropAttributes<3, "filter_sizes">,
     .infer = infer_backprop_filter<3>,
     .kernel = run_backprop_filter<3>,
     .saves = {.inputs = 3},

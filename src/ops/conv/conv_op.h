@@ -49,12 +49,13 @@ struct ConvOps {
   static const OpDef& backprop_filter();
 };
 
-template <int R>
-constexpr AttributeType backprop_attributes(std::string_view sizes) {
-  using A = BackpropAttributes<R>;
-  return attribute_type<A>({field<&A::sizes>(sizes, true), field<&A::strides, A>("strides"),
-                            field<&A::padding, A>("padding"), field<&A::dilations, A>("dilations")});
-}
+template <int R, NameList kSizes>
+constexpr AttributeField kBackpropFields[] = {field<&BackpropAttributes<R>::sizes>(kSizes.view(), true),
+                                              field<&ConvAttributes<R>::strides, BackpropAttributes<R>>("strides"),
+                                              field<&ConvAttributes<R>::padding, BackpropAttributes<R>>("padding"),
+                                              field<&ConvAttributes<R>::dilations, BackpropAttributes<R>>("dilations")};
+template <int R, NameList kSizes>
+constexpr const AttributeType& kBackpropAttributes = attribute_type<BackpropAttributes<R>, kBackpropFields<R, kSizes>>;
 
 // An operand's shape without the axis of items, if it has one.
 template <int R>

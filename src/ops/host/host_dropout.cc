@@ -26,18 +26,18 @@ struct MaskAttributes {
   bool stateless = false;
   bool draws_seed = false;
 };
-constexpr AttributeType kMaskAttributes = attribute_type<MaskAttributes>(
-    {field<&MaskAttributes::rate>("rate"), field<&MaskAttributes::noise_shape>("noise_shape"),
-     field<&MaskAttributes::has_noise_shape>("has_noise_shape"), field<&MaskAttributes::stateless>("stateless"),
-     field<&MaskAttributes::draws_seed>("draws_seed")});
+constexpr AttributeField kMaskFields[] = {
+    field<&MaskAttributes::rate>("rate"), field<&MaskAttributes::noise_shape>("noise_shape"),
+    field<&MaskAttributes::has_noise_shape>("has_noise_shape"), field<&MaskAttributes::stateless>("stateless"),
+    field<&MaskAttributes::draws_seed>("draws_seed")};
 
 struct DrawAttributes {
   std::int64_t seeds[2] = {};
   bool stateless = false;
   bool draws_seed = false;
 };
-constexpr AttributeType kDrawAttributes = attribute_type<DrawAttributes>(
-    {field<&DrawAttributes::stateless>("stateless"), field<&DrawAttributes::draws_seed>("draws_seed")});
+constexpr AttributeField kDrawFields[] = {field<&DrawAttributes::stateless>("stateless"),
+                                          field<&DrawAttributes::draws_seed>("draws_seed")};
 
 Shape shape_of_mask(const TensorRef& x, const MaskAttributes& attributes) {
   if (!attributes.has_noise_shape) return x.shape();
@@ -82,7 +82,7 @@ constinit const OpDef kHostDropoutMask = {
     .name = "host_dropout_mask",
     .text = "What dropout multiplies with, drawn with seeds from outside of the library.",
     .flags = kStateful | kNotDifferentiable | kReturnsViews,
-    .attributes = &kMaskAttributes,
+    .attributes = &attribute_type<MaskAttributes, kMaskFields>,
     .infer = infer_mask,
     .kernel = run_mask,
     .shape_inputs = 0b1,
@@ -113,7 +113,7 @@ constexpr OpDef draw_op(std::string_view name, std::string_view text, Kernel ker
   return {.name = name,
           .text = text,
           .flags = kStateful | kNotDifferentiable | kReturnsViews,
-          .attributes = &kDrawAttributes,
+          .attributes = &attribute_type<DrawAttributes, kDrawFields>,
           .infer = infer_draw,
           .kernel = kernel,
           .shape_inputs = 0b1};

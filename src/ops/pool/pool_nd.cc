@@ -31,12 +31,10 @@ using Pool2D = Tensor (*)(Operand x, std::array<std::int64_t, 2> ksize, std::arr
 struct ArgmaxAttributes : PoolAttributes {
   bool include_batch_in_index = false;
 };
-constexpr AttributeType kArgmaxAttributes = [] {
-  using A = ArgmaxAttributes;
-  return attribute_type<A>({field<&A::ksize, A>("ksize", true), field<&A::strides, A>("strides", true),
-                            field<&A::padding, A>("padding", true),
-                            field<&A::include_batch_in_index>("include_batch_in_index")});
-}();
+constexpr AttributeField kArgmaxFields[] = {field<&PoolAttributes::ksize, ArgmaxAttributes>("ksize", true),
+                                            field<&PoolAttributes::strides, ArgmaxAttributes>("strides", true),
+                                            field<&PoolAttributes::padding, ArgmaxAttributes>("padding", true),
+                                            field<&ArgmaxAttributes::include_batch_in_index>("include_batch_in_index")};
 
 // The pooling type of `pool`.
 enum class PoolingType : std::uint8_t { kMax, kAverage };
@@ -135,7 +133,7 @@ constinit const OpDef kMaxPool2DPlaces = {
     .name = "max_pool2d_places",
     .text = "Where the largest element of each window of an image lies.",
     .flags = kNotDifferentiable,
-    .attributes = &kArgmaxAttributes,
+    .attributes = &attribute_type<ArgmaxAttributes, kArgmaxFields>,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);

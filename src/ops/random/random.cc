@@ -65,21 +65,22 @@ constexpr FieldType kSeedType = {
 
 constexpr AttributeField kSeedField = {"seed", false, 0, &kSeedType};
 
-constexpr AttributeType random_attributes(std::string_view first, std::string_view second,
-                                          const FieldType& second_type = field_type<double>) {
-  using A = RandomAttributes;
-  return attribute_type<A>({field<&A::shape>("shape", true), field<&A::first>(first),
-                            field<&A::second>(second).with_type(second_type), field<&A::dtype>("dtype"), kSeedField});
-}
+constexpr AttributeField kShape = field<&RandomAttributes::shape>("shape", true);
+constexpr AttributeField kDType = field<&RandomAttributes::dtype>("dtype");
+constexpr AttributeField kNormalFields[] = {kShape, field<&RandomAttributes::first>("mean"),
+                                            field<&RandomAttributes::second>("stddev"), kDType, kSeedField};
+constexpr AttributeField kUniformFields[] = {kShape, field<&RandomAttributes::first>("minval"),
+                                             field<&RandomAttributes::second>("maxval").with_type(kNumberOrDefault),
+                                             kDType, kSeedField};
 // The upper end of a uniform draw is 1 if it is not given, but integers need one. NaN stands for "no upper end is
 // given".
 constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 constexpr AttributeType kUniformAttributes = [] {
-  AttributeType type = random_attributes("minval", "maxval", kNumberOrDefault);
+  AttributeType type = attribute_type<RandomAttributes, kUniformFields>;
   type.construct = [](void* attributes) { (new (attributes) RandomAttributes())->second = kNotGiven; };
   return type;
 }();
-constexpr AttributeType kNormalAttributes = random_attributes("mean", "stddev");
+constexpr const AttributeType& kNormalAttributes = attribute_type<RandomAttributes, kNormalFields>;
 
 void infer_uniform(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<RandomAttributes>();

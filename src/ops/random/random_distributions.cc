@@ -32,11 +32,9 @@ struct DrawAttributes {
   DType dtype = DType::kFloat32;
   OptionalSeed seed;
 };
-constexpr AttributeField kShape = field<&DrawAttributes::shape>("shape", true);
-constexpr AttributeField kDType = field<&DrawAttributes::dtype>("dtype");
-constexpr AttributeField kSeed = field<&DrawAttributes::seed>("seed");
-constexpr AttributeType kDrawAttributes = attribute_type<DrawAttributes>({kShape, kSeed});
-constexpr AttributeType kTypedAttributes = attribute_type<DrawAttributes>({kShape, kDType, kSeed});
+constexpr AttributeField kFields[] = {field<&DrawAttributes::shape>("shape", true),
+                                      field<&DrawAttributes::seed>("seed")};
+constexpr const AttributeType& kTyped = attribute_table<DrawAttributes, "shape, dtype, seed", 1>;
 
 const DrawAttributes& attributes_of(const void* attributes) { return *static_cast<const DrawAttributes*>(attributes); }
 
@@ -97,7 +95,7 @@ constinit const OpDef kRandomGamma = {
     .text = "Gamma distributed numbers with the concentration alpha.",
     .flags = kStateful,
     .inputs = "alpha",
-    .attributes = &kDrawAttributes,
+    .attributes = &attribute_type<DrawAttributes, kFields>,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& alpha = call.input(0);
@@ -231,7 +229,7 @@ constinit const OpDef kRandomPoisson = {
     .text = "Poisson distributed numbers with the mean lam.",
     .flags = kStateful | kNotDifferentiable,
     .inputs = "lam",
-    .attributes = &kTypedAttributes,
+    .attributes = &kTyped,
     .infer = infer_poisson,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
@@ -250,7 +248,7 @@ constinit const OpDef kRandomBinomial = {
     .text = "How many of a number of trials succeed.",
     .flags = kStateful | kNotDifferentiable,
     .inputs = "counts, probs",
-    .attributes = &kTypedAttributes,
+    .attributes = &kTyped,
     .infer = infer_binomial,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
