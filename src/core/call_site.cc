@@ -3,7 +3,6 @@
 // The reader of debug information is libdw, opened when it is first needed, as LAPACK is: linking libbacktrace instead
 // would cost 58 KB in every program, for a message that few see. Debug information is looked for in the objects
 // themselves, never elsewhere, least of all in the network. Without libdw or line numbers an address has to do.
-#include "src/core/hooks.h"
 #include "src/core/call_site.h"
 
 #include <dlfcn.h>
@@ -12,7 +11,10 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <string_view>
+
+#include "src/core/hooks.h"
 
 namespace capstan {
 
@@ -97,7 +99,7 @@ class Lines {
 // one, so both are asked where they are.
 bool is_own(std::string_view line) {
   for (const std::string_view here : {std::string_view(__FILE__), kCallSiteHeader}) {
-    const std::string_view root = here.substr(0, here.rfind("src/ops/"));
+    const std::string_view root = here.substr(0, here.rfind("src/core/"));
     if (line.substr(0, root.size()) == root &&
         (line.substr(root.size(), 4) == "src/" || line.substr(root.size(), 8) == "include/")) {
       return true;
