@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/backend.h"
 #include "src/core/check.h"
