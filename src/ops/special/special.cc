@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "src/ops/special/special.cc"
 #include "src/ops/elementwise-inl.h"
 
+#include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/ops/special.h"
 #include "src/core/check.h"
