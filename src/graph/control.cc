@@ -11,6 +11,7 @@
 #include "src/graph/gradient_paths.h"
 #include "src/graph/known.h"
 #include "src/graph/program.h"
+#include "src/graph/shapes.h"
 
 namespace capstan {
 
