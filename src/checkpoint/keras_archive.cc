@@ -74,7 +74,13 @@ AttributeValue config_of(const Model& model) {
   return config;
 }
 
-bool is_legacy_path(const std::string& path) { return path.ends_with(".h5") && !path.ends_with(".weights.h5"); }
+// Whether the name is that of a file of the form before. Throws ValueError for one of neither; the help is for weights.
+bool is_legacy(const char* what, const std::string& path, const char* hint) {
+  const bool is_legacy = path.ends_with(".h5") && !path.ends_with(".weights.h5");
+  CAPSTAN_CHECK(is_legacy || path.ends_with(".keras"), ValueError, what, ": the name \"", path,
+                "\" ends with neither .keras nor .h5", help(hint));
+  return is_legacy;
+}
 
 void save_legacy(const Model& model, const std::string& path, const SaveModelOptions& options) {
   CAPSTAN_CHECK(is_known_kind(model), ValueError, "save: \"", model.name(), "\" is of a class of its own, ",
@@ -121,8 +127,8 @@ struct StoredModel {
   io::Hdf5Texts texts = {};  // of the older form
 };
 
-StoredModel stored_model(const std::string& path) {
-  if (path.ends_with(".keras")) {
+StoredModel stored_model(const std::string& path, bool is_legacy) {
+  if (!is_legacy) {
     io::KerasArchive archive(kLoad, path);
     return {AttributeValue::from_json(archive.config()), io::load_hdf5_from(*archive.weights())};
   }
@@ -141,8 +147,8 @@ detail::KerasWeights weights_for(const Model& model, StoredModel stored, const s
   return found;
 }
 
-Model read_model(const std::string& path, const LoadModelOptions& options) {
-  StoredModel stored = stored_model(path);
+Model read_model(const std::string& path, bool is_legacy, const LoadModelOptions& options) {
+  StoredModel stored = stored_model(path, is_legacy);
   const AttributeValue& config = stored.config;
   Model model(layer_from(config));
   const std::string optimizer = stored.is_legacy ? "optimizer_weights/" : "optimizer/";
@@ -160,14 +166,12 @@ Model read_model(const std::string& path, const LoadModelOptions& options) {
 }  // namespace
 
 void Model::save(const std::string& path, const SaveModelOptions& options) const {
-  const bool is_legacy = is_legacy_path(path);
-  CAPSTAN_CHECK(is_legacy || path.ends_with(".keras"), ValueError, "save: the name \"", path,
-                "\" ends with neither .keras nor .h5",
-                help("save_weights() writes the weights alone, to .weights.h5, .safetensors or .npz"));
+  const bool as_legacy =
+      is_legacy(kSave, path, "save_weights() writes the weights alone, to .weights.h5, .safetensors or .npz");
   CAPSTAN_CHECK(options.overwrite || !std::filesystem::exists(path), ValueError, "save: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   CAPSTAN_CHECK(is_built(), ValueError, "save: \"", name(), "\" has no weights yet", help("call it, or build() it"));
-  if (is_legacy) return save_legacy(*this, path, options);
+  if (as_legacy) return save_legacy(*this, path, options);
   const std::string config = config_of(*this).to_json(), about = metadata();
   const std::vector<std::byte> weights =
       io::hdf5_bytes(kSave, detail::keras_weights_of(*this, options.include_optimizer));
@@ -179,14 +183,13 @@ void Model::save(const std::string& path, const SaveModelOptions& options) const
 }
 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
-  CAPSTAN_CHECK(path.ends_with(".keras") || is_legacy_path(path), ValueError, kLoad, ": the name \"", path,
-                "\" ends with neither .keras nor .h5",
-                help("load_weights() reads weights alone, from .weights.h5, .safetensors or .npz"));
+  const bool from_legacy =
+      is_legacy(kLoad, path, "load_weights() reads weights alone, from .weights.h5, .safetensors or .npz");
   std::error_code missing;  // is the reader's to tell
   const std::uintmax_t size = std::filesystem::file_size(path, missing);
   const AllocationBudget budget((std::int64_t{1} << 30) + (missing ? 0 : 4 * static_cast<std::int64_t>(size)));
   try {
-    return read_model(path, options);
+    return read_model(path, from_legacy, options);
   } catch (const IoError&) {
     throw;
   } catch (const std::exception& error) {

@@ -15,30 +15,24 @@ constexpr const char kOptimizer[] = "optimizer/vars/", kInner[] = "optimizer/inn
 
 bool scales_losses(const Optimizer& optimizer) { return State(optimizer).save().contains("scale"); }
 
-// One that waits for slots that a Checkpoint restored cannot say which they are.
-void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
-  const NamedTensors state = State(optimizer).save();
-  const bool is_scaled = scales_losses(optimizer);
-  const std::size_t slots = optimizer.variables().size() - (is_scaled ? 2 : 0);
-  if (numbered_tensors(state, "variables/").size() != slots) return;
-  const std::vector<Tensor> inner = keras_variables(optimizer);
-  std::vector<Tensor> all;
-  if (is_scaled) {
-    all = {zeros({}, int64), constant(0.0F), state.at("good_steps"), state.at("scale")};
-    for (std::size_t i = 0; i < inner.size(); ++i) tensors.emplace(kInner + std::to_string(i), inner[i]);
-  }
-  all.insert(all.end(), inner.begin(), inner.end());
-  for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(kOptimizer + std::to_string(i), all[i]);
-}
-
 }  // namespace
 
-// One that scales the loss of another has that one's variables in a list of their own, and after its own ones: a count
-// and a rate that mean nothing, the number of good steps, and the scale.
-NamedTensors take_keras_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
-  const std::vector<Tensor> own = numbered_tensors(stored, kOptimizer);
-  const std::vector<Tensor> inner = numbered_tensors(stored, kInner);
-  std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
+KerasOptimizer keras_optimizer_of(const Model& model) {
+  if (!model.is_compiled()) return {};
+  const Optimizer& optimizer = model.optimizer();
+  const NamedTensors state = State(optimizer).save();
+  const bool is_scaled = state.contains("scale");
+  const std::size_t slots = optimizer.variables().size() - (is_scaled ? 2 : 0);
+  if (numbered_tensors(state, "variables/").size() != slots) return {};
+  const std::vector<Tensor> variables = keras_variables(optimizer);
+  if (!is_scaled) return {variables};
+  KerasOptimizer scaled{{zeros({}, int64), constant(0.0F), state.at("good_steps"), state.at("scale")}, variables};
+  scaled.variables.insert(scaled.variables.end(), variables.begin(), variables.end());
+  return scaled;
+}
+
+NamedTensors state_of_keras_optimizer(const KerasOptimizer& stored, const Model& model) {
+  const auto& [own, inner] = stored;
   if (own.empty() || !model.is_compiled()) return {};
   const Optimizer& optimizer = model.optimizer();
   const bool is_scaled = scales_losses(optimizer) && !inner.empty() && own.size() >= 4;
@@ -61,7 +55,9 @@ KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std
   std::map<const void*, std::string> names;
   for (const auto& [name, variable] : weights) names.emplace(variable.state(), name);
   KerasWeights saved{io::NamedArrays(path, "load_weights")};
-  saved.optimizer = take_keras_optimizer(stored, model);
+  saved.optimizer =
+      state_of_keras_optimizer({numbered_tensors(stored, kOptimizer), numbered_tensors(stored, kInner)}, model);
+  std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
   const auto has_group = [&](const std::string& group) {
     const auto next = stored.lower_bound(group + "/");
     return next != stored.end() && next->first.starts_with(group + "/");
@@ -83,7 +79,10 @@ KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std
 NamedTensors keras_weights_of(const Model& model, bool include_optimizer) {
   NamedTensors tensors;
   for (const auto& [place, variable] : keras_weight_paths(model)) tensors.emplace(place, variable.value());
-  if (include_optimizer && model.is_compiled()) put_optimizer(tensors, model.optimizer());
+  if (!include_optimizer) return tensors;
+  const auto [variables, inner] = keras_optimizer_of(model);
+  for (std::size_t i = 0; i < inner.size(); ++i) tensors.emplace(kInner + std::to_string(i), inner[i]);
+  for (std::size_t i = 0; i < variables.size(); ++i) tensors.emplace(kOptimizer + std::to_string(i), variables[i]);
   return tensors;
 }
 

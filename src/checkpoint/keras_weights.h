@@ -23,9 +23,19 @@ struct KerasWeights {
 KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std::string& path, const Model& model,
                                  const std::vector<std::pair<std::string, Variable>>& weights);
 
-/// Takes the optimizer out of the datasets of a file, under the names that State has; nothing if a model is not
-/// compiled.
-NamedTensors take_keras_optimizer(std::map<std::string, Tensor>& stored, const Model& model);
+/// The variables of an optimizer as Keras numbers them. One that scales the loss of another has four of its own, a
+/// count and a rate that mean nothing, the number of good steps and the scale, and then those of the other, which are
+/// `inner` as well.
+struct KerasOptimizer {
+  std::vector<Tensor> variables, inner = {};
+};
+
+/// Those of a file under the names that State has; nothing if there are none or the model is not compiled.
+NamedTensors state_of_keras_optimizer(const KerasOptimizer& stored, const Model& model);
+
+/// Those of a model; none if it is not compiled, or if its optimizer waits for slots that a Checkpoint restored, of
+/// which it cannot say which they are.
+KerasOptimizer keras_optimizer_of(const Model& model);
 
 /// The datasets of a file, with the optimizer of a compiled model.
 NamedTensors keras_weights_of(const Model& model, bool include_optimizer = true);

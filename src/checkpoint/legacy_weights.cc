@@ -2,7 +2,6 @@
 
 #include "capstan/ops/math.h"
 #include "src/checkpoint/keras_attributes.h"
-#include "src/checkpoint/keras_optimizer.h"
 #include "src/io/byte_source.h"
 #include "src/io/keras_archive.h"
 #include "src/train/layer_state.h"
@@ -166,15 +165,15 @@ NamedTensors legacy_optimizer(const std::map<std::string, Tensor>& stored, const
   const std::string group = "optimizer_weights";
   const std::vector<std::string> names = list_of(texts, group, "weight_names");
   if (names.empty() || !names[0].ends_with("/iteration")) return {};
-  std::map<std::string, Tensor> variables;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto found = stored.find(name_within(group, names[i]));
-    if (found == stored.end()) continue;
-    variables.emplace("optimizer/vars/" + std::to_string(i), found->second);
-    // Where one scales the loss of another, after four of its own.
-    if (i >= 4) variables.emplace("optimizer/inner_optimizer/vars/" + std::to_string(i - 4), found->second);
+  KerasOptimizer optimizer;
+  for (const std::string& name : names) {
+    const auto found = stored.find(name_within(group, name));
+    if (found == stored.end()) break;
+    // Those after the first four are of the inner one, if there is one.
+    if (optimizer.variables.size() >= 4) optimizer.inner.push_back(found->second);
+    optimizer.variables.push_back(found->second);
   }
-  return take_keras_optimizer(variables, model);
+  return state_of_keras_optimizer(optimizer, model);
 }
 
 LegacyModel legacy_model(const Model& model, const AttributeValue& config, bool include_optimizer) {
@@ -222,7 +221,7 @@ LegacyModel legacy_model(const Model& model, const AttributeValue& config, bool 
   }
   training.set("optimizer_config", optimizer_config);
   texts["@training_config"] = training.to_json();
-  const std::vector<Tensor> variables = numbered_tensors(keras_weights_of(model), "optimizer/vars/");
+  const std::vector<Tensor> variables = keras_optimizer_of(model).variables;
   std::vector<std::pair<std::string, Tensor>> numbered;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     numbered.emplace_back("optimizer/" + (i == 0 ? "iteration" : "variable_" + std::to_string(i)), variables[i]);

@@ -8,6 +8,7 @@
 // time; every OpDef is a constant.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -219,9 +220,8 @@ using Compose = void (*)(std::span<const Operand> inputs, const void* attributes
 // names, or kVariadic: any number.
 struct InputNames {
   constexpr InputNames(std::string_view list, std::int8_t number) : names(list), count(number) {}
-  constexpr InputNames(std::string_view list) : names(list), count(list.empty() ? 0 : 1) {
-    for (const char c : list) count = static_cast<std::int8_t>(count + (c == ',' ? 1 : 0));
-  }
+  constexpr InputNames(std::string_view list)
+      : InputNames(list, static_cast<std::int8_t>(list.empty() ? 0 : 1 + std::count(list.begin(), list.end(), ','))) {}
   constexpr InputNames(const char* list) : InputNames(std::string_view(list)) {}
 
   std::string_view names;

@@ -101,10 +101,8 @@ std::string attribute(std::string name, const std::string& type, const std::stri
                           space + value);
 }
 
-// Texts of one length, which fills up with zeros.
-std::string list_attribute(const std::string& name, std::span<const std::string> list) {
-  std::size_t length = 1;
-  for (const std::string& text : list) length = std::max(length, text.size());
+// Texts, filled up to one length with zeros.
+std::string list_attribute(const std::string& name, std::span<const std::string> list, std::size_t length) {
   std::string value;
   for (const std::string& text : list) value += text + std::string(length - text.size(), '\0');
   return attribute(name, "\x13\1\0\0"s + u32(length), "\1\1\0\0\0\0\0\0"s + u64(list.size()), value);
@@ -118,11 +116,11 @@ std::vector<std::string> list_attributes(const std::string& writer, const std::s
   CAPSTAN_CHECK(length <= kMostOfList, ValueError, writer, ": a text of ", length, " bytes in ", in_quotes(name),
                 " is more than a list can have, ", kMostOfList);
   const std::size_t each = kMostOfList / length;
-  if (list.size() <= each) return {list_attribute(name, list)};
+  if (list.size() <= each) return {list_attribute(name, list, length)};
   std::vector<std::string> all;
   for (std::size_t begin = 0; begin < list.size(); begin += each) {
-    all.push_back(
-        list_attribute(name + std::to_string(all.size()), list.subspan(begin, std::min(each, list.size() - begin))));
+    all.push_back(list_attribute(name + std::to_string(all.size()),
+                                 list.subspan(begin, std::min(each, list.size() - begin)), length));
   }
   return all;
 }

@@ -32,6 +32,14 @@ void with_ordered_type(DType dtype, const Run& run) {
   }
 }
 
+// The same for floating dtypes.
+template <class Run>
+void with_floating_type(DType dtype, const Run& run) {
+  if (dtype == DType::kFloat32) return run(float{});
+  if (dtype == DType::kFloat64) return run(double{});
+  run(BFloat16{});
+}
+
 // The same for real numbers: floating and integer ones.
 template <class Run>
 void with_real_type(DType dtype, const Run& run) {

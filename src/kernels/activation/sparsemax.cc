@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/joins.h"
+#include "src/kernels/with_type.h"
 
 namespace capstan {
 
@@ -44,8 +45,7 @@ void sparsemax_rows(const AxisView& view, const T* x, T* y) {
     const double shift = unordered ? std::numeric_limits<double>::quiet_NaN() : simplex_shift(row);
     for (std::int64_t k = 0; k < n; ++k) {
       const double above = static_cast<double>(x[first + k * inner]) - shift;
-      y[first + k * inner] = T(static_cast<std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>(
-          above > 0 || std::isnan(above) ? above : 0));
+      y[first + k * inner] = T(static_cast<Wide<T>>(above > 0 || std::isnan(above) ? above : 0));
     }
   };
   const std::int64_t rows = outer * inner;
@@ -59,10 +59,7 @@ void sparsemax_rows(const AxisView& view, const T* x, T* y) {
 }  // namespace
 
 void sparsemax_along(DType dtype, const AxisView& view, const void* x, void* y) {
-  const auto run = [&]<class T>(T) { sparsemax_rows(view, static_cast<const T*>(x), static_cast<T*>(y)); };
-  if (dtype == DType::kFloat32) return run(float{});
-  if (dtype == DType::kFloat64) return run(double{});
-  run(BFloat16{});
+  with_floating_type(dtype, [&]<class T>(T) { sparsemax_rows(view, static_cast<const T*>(x), static_cast<T*>(y)); });
 }
 
 }  // namespace capstan

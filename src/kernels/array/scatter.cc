@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/joins.h"
 #include "src/kernels/with_type.h"
 
 namespace capstan {
@@ -16,24 +17,22 @@ namespace {
 constexpr std::int64_t kTaskElements = 1 << 16;
 
 template <Scatter mode, class T>
+T joined(T a, T b) {
+  if constexpr (mode == Scatter::kMaximum) {
+    return MaximumJoin::join(a, b);
+  } else if constexpr (mode == Scatter::kMinimum) {
+    return MinimumJoin::join(a, b);
+  } else {
+    return mode == Scatter::kAdd ? wrapping_sum(a, b) : wrapping_difference(a, b);
+  }
+}
+
+template <Scatter mode, class T>
 void scatter_row(T* out, const T* update, std::int64_t n) {
   if constexpr (mode == Scatter::kUpdate) {
     std::memcpy(out, update, static_cast<std::size_t>(n) * sizeof(T));
   } else {
-    for (std::int64_t i = 0; i < n; ++i) {
-      if constexpr (mode == Scatter::kMaximum) {
-        out[i] = update[i] > out[i] || update[i] != update[i] ? update[i] : out[i];
-      } else if constexpr (mode == Scatter::kMinimum) {
-        out[i] = update[i] < out[i] || update[i] != update[i] ? update[i] : out[i];
-      } else if constexpr (std::is_integral_v<T>) {  // wraps around
-        using U = std::make_unsigned_t<T>;
-        const U a = static_cast<U>(out[i]);
-        const U b = static_cast<U>(update[i]);
-        out[i] = static_cast<T>(mode == Scatter::kAdd ? a + b : a - b);
-      } else {
-        out[i] = mode == Scatter::kAdd ? out[i] + update[i] : out[i] - update[i];
-      }
-    }
+    for (std::int64_t i = 0; i < n; ++i) out[i] = joined<mode>(out[i], update[i]);
   }
 }
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/joins.h"
 #include "src/kernels/random/random.h"
 #include "src/kernels/random/random_draws.h"
+#include "src/kernels/with_type.h"
 
 namespace capstan {
 
@@ -44,15 +45,9 @@ double truncated(std::uint64_t key, std::int64_t i) {
 // Calls run(set), where set(i, value) stores a number as an element of a floating dtype.
 template <class Run>
 void with_store(DType dtype, void* out, const Run& run) {
-  if (dtype == DType::kFloat32) {
-    run([to = static_cast<float*>(out)](std::int64_t i, double value) { to[i] = static_cast<float>(value); });
-  } else if (dtype == DType::kFloat64) {
-    run([to = static_cast<double*>(out)](std::int64_t i, double value) { to[i] = value; });
-  } else {
-    run([to = static_cast<BFloat16*>(out)](std::int64_t i, double value) {
-      to[i] = BFloat16(static_cast<float>(value));
-    });
-  }
+  with_floating_type(dtype, [&]<class T>(T) {
+    run([to = static_cast<T*>(out)](std::int64_t i, double value) { to[i] = T(static_cast<Wide<T>>(value)); });
+  });
 }
 
 }  // namespace

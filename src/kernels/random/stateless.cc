@@ -7,6 +7,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/random/random.h"
+#include "src/kernels/with_type.h"
 
 namespace capstan {
 
@@ -147,9 +148,7 @@ void integers(const Stream& stream, std::int64_t minval, std::int64_t maxval, st
 
 template <class Draw>
 void draw_as(DType dtype, const Stream& stream, std::int64_t n, void* out) {
-  if (dtype == DType::kFloat32) return Draw::draw(stream, n, static_cast<float*>(out));
-  if (dtype == DType::kFloat64) return Draw::draw(stream, n, static_cast<double*>(out));
-  Draw::draw(stream, n, static_cast<BFloat16*>(out));
+  with_floating_type(dtype, [&]<class T>(T) { Draw::draw(stream, n, static_cast<T*>(out)); });
 }
 
 }  // namespace

@@ -3,70 +3,45 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
+#include "src/kernels/joins.h"
 #include "src/kernels/with_type.h"
-#include "src/kernels/wrapping.h"
 
 namespace capstan {
 
 namespace {
 
-struct SumStep {
-  static constexpr double kIdentity = 0;
+struct LogsumexpJoin {
+  template <class T>
+  static constexpr T kIdentity = -std::numeric_limits<T>::infinity();
   template <class T>
   static T join(T a, T b) {
-    return wrapping_sum(a, b);
-  }
-};
-struct ProductStep {
-  static constexpr double kIdentity = 1;
-  template <class T>
-  static T join(T a, T b) {
-    return wrapping_product(a, b);
-  }
-};
-struct LogsumexpStep {
-  static constexpr double kIdentity = -std::numeric_limits<double>::infinity();
-  template <class T>
-  static T join(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const T low = std::min(a, b);
-      const T high = std::max(a, b);
-      if (std::isinf(high)) return high;  // exp(inf - inf) would be NaN
-      return high + std::log1p(std::exp(low - high));
-    } else {
-      return a;
-    }
+    const T low = std::min(a, b);
+    const T high = std::max(a, b);
+    if (std::isinf(high)) return high;  // exp(inf - inf) would be NaN
+    return high + std::log1p(std::exp(low - high));
   }
 };
 
-template <class Step, class T>
-void scan(const AxisView& view, bool exclusive, bool reverse, const T* in, T* out) {
+template <class Join, class T>
+void scan_as(const AxisView& view, bool exclusive, bool reverse, const T* in, T* out) {
   using W = Wide<T>;
   // The running value is kept in the wide type, one row of inner positions at a time.
   std::vector<W> running(static_cast<std::size_t>(view.inner));
   for (std::int64_t o = 0; o < view.outer; ++o) {
-    std::fill(running.begin(), running.end(), static_cast<W>(Step::kIdentity));
+    std::fill(running.begin(), running.end(), Join::template kIdentity<W>);
     for (std::int64_t i = 0; i < view.n; ++i) {
       const std::int64_t k = reverse ? view.n - 1 - i : i;
       const std::int64_t row = (o * view.n + k) * view.inner;
       for (std::int64_t j = 0; j < view.inner; ++j) {
         W& value = running[static_cast<std::size_t>(j)];
         if (exclusive) out[row + j] = T(value);
-        value = Step::join(value, static_cast<W>(in[row + j]));
+        value = Join::join(value, static_cast<W>(in[row + j]));
         if (!exclusive) out[row + j] = T(value);
       }
     }
   }
-}
-
-template <class Step>
-void scan_as(DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* in, void* out) {
-  with_any_number_type(dtype, [&]<class T>(T) {
-    scan<Step>(view, exclusive, reverse, static_cast<const T*>(in), static_cast<T*>(out));
-  });
 }
 
 // Calls step(previous offset or -1, offset) for every element, in the order of the scan, inner
@@ -86,13 +61,16 @@ void for_each_step(const AxisView& view, bool reverse, const Step& step) {
 }  // namespace
 
 void scan_along(Scan scan, DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* in, void* out) {
+  const auto run = [&]<class Join, class T>(Join, T) {
+    scan_as<Join>(view, exclusive, reverse, static_cast<const T*>(in), static_cast<T*>(out));
+  };
   switch (scan) {
     case Scan::kSum:
-      return scan_as<SumStep>(dtype, view, exclusive, reverse, in, out);
+      return with_any_number_type(dtype, [&](auto type) { run(SumJoin{}, type); });
     case Scan::kProduct:
-      return scan_as<ProductStep>(dtype, view, exclusive, reverse, in, out);
+      return with_any_number_type(dtype, [&](auto type) { run(ProductJoin{}, type); });
     case Scan::kLogsumexp:
-      return scan_as<LogsumexpStep>(dtype, view, exclusive, reverse, in, out);
+      return with_floating_type(dtype, [&](auto type) { run(LogsumexpJoin{}, type); });
   }
 }
 

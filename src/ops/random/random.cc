@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "capstan/ops/math.h"
+#include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
@@ -20,7 +21,6 @@
 #include "src/kernels/random/random.h"
 #include "src/ops/family.h"
 #include "src/ops/lengths.h"
-#include "src/ops/random/random_common.h"
 
 namespace capstan {
 

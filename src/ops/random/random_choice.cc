@@ -13,9 +13,10 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/random/random.h"
 #include "src/kernels/random/random_draws.h"
+#include "src/kernels/with_type.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
-#include "src/ops/random/random_common.h"
+#include "src/ops/seed.h"
 
 namespace capstan {
 

@@ -16,12 +16,14 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/thread_pool.h"
+#include "src/kernels/joins.h"
 #include "src/kernels/random/draws.h"
 #include "src/kernels/random/random_draws.h"
+#include "src/kernels/with_type.h"
 #include "src/ops/composite.h"
 #include "src/ops/family.h"
 #include "src/ops/lengths.h"
-#include "src/ops/random/random_common.h"
+#include "src/ops/seed.h"
 
 namespace capstan {
 
@@ -79,7 +81,9 @@ void fill_draws(const Tensor& out, const Value& value) {
           x < 9.2e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
     });
   } else {
-    with_floating_type(out.dtype(), [&]<class T>(T) { run([&](std::int64_t i, double x) { store<T>(out, i, x); }); });
+    with_floating_type(out.dtype(), [&]<class T>(T) {
+      run([to = mutable_data<T>(out)](std::int64_t i, double x) { to[i] = T(static_cast<Wide<T>>(x)); });
+    });
   }
 }
 

@@ -14,7 +14,6 @@
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
 #include "src/ops/lengths.h"
-#include "src/ops/random/random_common.h"
 
 namespace capstan {
 
