@@ -13,6 +13,8 @@ if(NOT libraries)
   return()
 endif()
 
+# What is installed together is found together, wherever that is.
+set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS ${libraries} EXPORT capstan-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -31,6 +33,8 @@ install(FILES
   DESTINATION ${package_dir})
 
 if(TARGET capstan_cli)
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR} OUTPUT_VARIABLE lib_from_bin)
+  set_target_properties(capstan_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_bin}")
   install(TARGETS capstan_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES src/cli/capstan.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES src/cli/capstan.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME capstan)

@@ -39,6 +39,9 @@ for shared in OFF ON; do
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir capstan) "$work/${program%%:*}"
   done
 
+  echo "== the program capstan, from where it lies"
+  "$prefix/bin/capstan" --version
+
   echo "== what the programs need"
   if [ $shared = ON ]; then
     readelf -d "$work/gradient" | grep -q 'NEEDED.*libcapstan.so.0.1' || { echo "gradient does not use the shared library"; exit 1; }
